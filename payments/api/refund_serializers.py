@@ -123,10 +123,9 @@ class SubmitRefundSerializer(StrictSerializer):
 
 
 def refund_recipient(request: PaymentRequest, text: str) -> str:
-    """Return the refund's canonical address.
+    """Return the refund's canonical address. Queries no node; `require_payable_recipient` does.
 
-    Raises AddressError if the address received the payment, or if it would lose the funds. This function makes no
-    query to the chain; `require_payable_recipient` does.
+    Raises AddressError if the address received the payment, or if it would lose the funds.
     """
     address = recipient_address(request.chain, text)
     if address == request.recipient_address:

@@ -87,12 +87,12 @@ class DailyValue(models.Model):
 
 
 class DailyFees(models.Model):
-    """The network fees of a day's (UTC) sponsored payments on one chain, for a merchant. Without a merchant: for
-    all together.
+    """The network fees of a day's (UTC) sponsored payments on one chain, for a merchant.
 
-    A gas account's transaction counts on the day on which it ended. `spent` is the sum of all fees. `saved` is the
-    sum for transactions that made `payments`, so it is what customers did not pay. Both include the cost of opening
-    token accounts. Amounts are in base units of the chain's coin.
+    The row without a merchant is for all together. A gas account's transaction counts on the day on which it ended.
+    `spent` is the sum of all fees. `saved` is the sum for transactions that made `payments`, so it is what
+    customers did not pay. Both include the cost of opening token accounts. Amounts are in base units of the chain's
+    coin.
     """
 
     day = models.DateField()

@@ -1,7 +1,7 @@
 """The currencies that prices can be in: those that two independent sources list.
 
 The lists need no call, so a currency stays known when a source is down. Once a minute, one process checks whether
-the sources agree on each rate; all processes share the result.
+the sources agree on each rate. All processes share the result.
 """
 
 import threading

@@ -33,7 +33,7 @@ class Rate:
     """One token is worth `exact` units of `currency`. `token` is the code by which the token is priced.
 
     Compute amounts from `exact`, not from `value`, which is rounded. `observed_at` is the time of the oldest
-    observation; those of daily sources don't count.
+    observation. Daily sources don't count for it.
     """
 
     exact: Fraction

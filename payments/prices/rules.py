@@ -55,7 +55,7 @@ class Observation:
 class Agreed:
     """The value on which independent sources agree.
 
-    `observed_at` is the oldest observation's time, without daily sources.
+    `observed_at` is the time of the oldest observation. Daily sources don't count for it.
     """
 
     value: Fraction

@@ -23,8 +23,8 @@ def shares_of(request_id: object, address: str, merchant_id: object, *, is_bound
     """Return the shares of the quota that a customer's quote uses: its payment request's, client address's and
     merchant's.
 
-    If no payment is bound to the request, one more share applies: all such requests together get half of the quota,
-    because anyone can open them.
+    A request without a bound payment uses one more share. All such requests together get half of the quota, because
+    anyone can open them.
     """
     own = (
         Share(f"request-{request_id}", 10),

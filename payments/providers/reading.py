@@ -148,7 +148,7 @@ def chain_id(value: Any, what: str = "chain id") -> int:
 
 
 def seconds(value: Any, what: str, *, limit: int) -> int | None:
-    """Return a duration in whole seconds, rounded up. The maximum is `limit`; a missing value is None."""
+    """Return a duration in whole seconds, rounded up and at most `limit`. A missing value is None."""
     if value is None:
         return None
     if not isinstance(value, int | Decimal) or isinstance(value, bool) or not value >= 0:

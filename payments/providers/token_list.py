@@ -250,7 +250,10 @@ class _Cache:
         self._try(lambda: cache.set_many(times, KEPT_SECONDS))
 
     def may_refresh(self, provider: str) -> bool:
-        """True if no other process is calling the provider, or has failed to recently."""
+        """Whether this process may call the provider.
+
+        It may not during another process's call, or shortly after a failed one.
+        """
         return self._try(lambda: cache.add(_refresh_key(provider), 1, RETRY_SECONDS)) is not False
 
     def allow_refresh(self, provider: str) -> None:

@@ -160,8 +160,8 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
     A failed refund reserves nothing, so another refund may have used its amount. After this call, the refund is
     `ready`. Its amount is reserved until a later transaction fails, or until the refund is cancelled.
 
-    Raises ApiError and changes nothing in these cases: the refund is completed or cancelled, its transaction is
-    being verified, or its amount is not available any more (`refund_too_large`).
+    Raises ApiError and changes nothing if the refund is completed or cancelled, or if its transaction is being
+    verified. Raises `refund_too_large` if its amount is not available any more.
     """
     with transaction.atomic():
         refund = _locked(refund_of(carrier))

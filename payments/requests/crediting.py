@@ -68,7 +68,7 @@ def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
 def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime) -> dict[str, Any]:
     """Return the columns to store for a credited request. For its completion, see `completion_columns`.
 
-    If a payment after the price expired completes the amount, the merchant gets an e-mail.
+    If the request is now paid in full, but in part too late for its price, the merchant gets an e-mail.
     """
     columns: dict[str, Any] = {"amount_paid": request.amount_paid}
     if request.price is not None and request.can_be_accepted and not completes(request, event_type):

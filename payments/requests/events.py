@@ -34,7 +34,7 @@ def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -
 
 
 def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
-    """Drop None. Some steps have no event, for example steps of a refund."""
+    """Remove None: some steps have no event, for example steps of a refund."""
     return [event for event in events if event is not None]
 
 

@@ -88,11 +88,11 @@ def _lockable() -> QuerySet[PaymentRequest]:
 def is_held(request: PaymentRequest, now: datetime) -> bool:
     """Whether an open payment keeps the request from expiring or being cancelled.
 
-    A mined and bound transaction keeps it open until that payment is decided; a swap that its provider knows, for
-    at most 24 hours. Unmined transactions keep it open for 15 minutes in total, if a node has seen them and their
-    own content binds them. Hashes that no node has seen keep it open for 2 minutes in total, because nodes may
-    learn of a new transaction late. A proposal doesn't keep it open, because other signers may execute it at any
-    time.
+    - A mined and bound transaction does, until its payment is decided.
+    - A swap that its provider knows does, for at most 24 hours.
+    - Unmined transactions do for 15 minutes in total, if a node has seen them and their own content binds them.
+    - Hashes that no node has seen do for 2 minutes in total, because nodes may learn of a new transaction late.
+    - A proposal doesn't, because other signers may execute it at any time.
     """
     payments = list(request.payments.select_related("lookup"))
     open_payments = [payment for payment in payments if payment.is_open]
@@ -139,7 +139,7 @@ def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
 
 def _expire(request_id: uuid.UUID, now: datetime) -> bool:
     with transaction.atomic():
-        # Skip a locked request. Another process is changing it; the next run sees the result.
+        # Skip a locked request: another process is changing it. The next run sees the result.
         free = _lockable().select_for_update(of=("self",), no_key=True, skip_locked=True)
         request = free.filter(pk=request_id, status=Status.ACTIVE).first()
         if request is None:

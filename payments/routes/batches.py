@@ -9,7 +9,7 @@ from payments.models import Quote, Route
 from payments.models.route import PaymentType
 from payments.routes.approvals import missing_approvals
 
-# Only for our own use: wallets choose the gas of a batch themselves.
+# Wallets choose the gas of a batch themselves, so any value will do.
 _GAS = 1_000_000
 
 

@@ -45,8 +45,8 @@ def find_routes(
     - Other tokens need quotes of the routing providers. The client `asked_by` has a share of their quotas.
     - If the requested token or its chain is inactive, there are no routes.
 
-    Raises ApiError if the request is not active, if an open payment covers the unpaid rest (unless
-    `allow_parallel`), if a needed feature is switched off, or if no provider or node responds.
+    Raises ApiError if the request is not active, or if an open payment covers the unpaid rest (unless
+    `allow_parallel`). Also if a needed feature is switched off, or if no provider or node responds.
     """
     now = timezone.now()
     require_payable(request, now, allow_parallel=allow_parallel)
@@ -99,9 +99,8 @@ def build_transaction(
     - If a new quote is needed, the client `asked_by` uses its share of the quota.
     - A refund's amount is reserved. The history names `actor`.
 
-    Raises ApiError if the request can't be paid, if the route has expired or no longer fits the unpaid rest, or if
-    `binding` is not possible. Also if the wallet lacks funds or gas, if the transaction would fail, or if no node
-    or provider responds.
+    Raises ApiError if the request can't be paid, if the route no longer fits, or if `binding` is not possible. Also
+    if the wallet lacks funds or gas, if the transaction would fail, or if no node or provider responds.
     """
     require_binding(route, binding)
     if is_batch:

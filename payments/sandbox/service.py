@@ -25,12 +25,16 @@ def simulate(
 ) -> PaymentRequest:
     """Simulate `outcome` and return the request. All happens in one transaction. The history names `by`.
 
-    `payment_id` is the open simulated payment to decide. For `reorged` and `restored`, it is the completed payment;
-    for a new refund, the payment to refund. `refund_id` is the refund to change.
+    - `payment_id` is the open simulated payment to decide. For `reorged` and `restored`, it is the completed
+      payment. For a new refund, it is the payment to refund.
+    - `refund_id` is the refund to change.
 
-    Raises ApiError if the outcome is not possible (see `payments.sandbox`). Other errors: `parameter_invalid` for
-    an id that the outcome doesn't accept or the request doesn't have, the errors of the refund services, and
-    `resource_missing` outside staging.
+    Raises ApiError:
+
+    - if the outcome is not possible (see `payments.sandbox`)
+    - `parameter_invalid`: the outcome doesn't accept the id, or the request doesn't have it
+    - `resource_missing` outside staging
+    - the errors of the refund services
     """
     if not is_open():
         raise ApiError(ErrorCode.RESOURCE_MISSING, "The sandbox is available on staging only.")

@@ -143,8 +143,8 @@ class Pass(ABC):
     def _locked(self, authorization: Authorization) -> tuple[PaymentRequest, Authorization | None]:
         """Lock the request, the lease and the authorization.
 
-        The authorization is None if its payment was decided or dropped. If another payment has arrived meanwhile,
-        it is dropped here.
+        Return None as the authorization if its payment was decided or dropped. If another payment has arrived
+        meanwhile, the authorization is dropped here.
         """
         request = lock_request(authorization.request_id)
         self._require_lease()

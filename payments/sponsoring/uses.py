@@ -32,8 +32,8 @@ def find_uses(
 ) -> dict[int, tuple[str, bool]]:
     """Return (hash, whether it pays) of the transaction that used each authorization, by the authorization's id.
 
-    If the chain has a quorum, two nodes must agree. If no transaction shows the use of an authorization, its id is
-    missing: a node may lag or lie, or the transaction can't be read yet. Raises ChainError.
+    If the chain has a quorum, two nodes must agree. An id is missing if no transaction shows the use. A node may
+    lag or lie, or the transaction can't be read yet. Raises ChainError.
     """
     reader = client.authorizations
     if reader is None or not authorizations:

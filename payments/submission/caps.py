@@ -43,8 +43,9 @@ def may_reopen(request: PaymentRequest, submitter: str) -> bool:
 def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) -> None:
     """Raise ApiError if this client may not open a payment for this transaction. The request must be locked.
 
-    The code is `too_many_open_payments` after 5 open payments of this client, `too_many_payments` after 30 or 200
-    in the request's lifetime, and `node_unavailable` if no node could show whether the transaction is bound.
+    - `too_many_open_payments`: this client has 5 open payments.
+    - `too_many_payments`: the request has had 30 or 200 payments.
+    - `node_unavailable`: no node could show whether the transaction is bound.
     """
     is_exempt = sighting.is_bound and (sighting.is_mined or _unmined(request) < MAX_UNMINED_PAYMENTS)
     if is_exempt or (sighting.is_answered and has_room(request, submitter)):

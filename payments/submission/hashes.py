@@ -67,20 +67,21 @@ def submit_hash(
 ) -> tuple[Payment, bool]:
     """Submit a hash for a customer. Return its payment, and whether the payment is new. The hash must be canonical.
 
-    - A known hash returns its payment, and so does a hash that was replaced. A failed payment is also reopened:
-      once if its failure can be retried, and after each new wallet proof if it failed as unbound.
+    - A known hash returns its payment, and so does a hash that was replaced.
+    - A failed payment is reopened: once if its failure can be retried, and after each new wallet proof if it was
+      unbound.
     - If the transaction speeds up one of the request's payments, that payment continues with it.
-    - If the route's wallet may be a contract account and no node knows the hash, the hash is treated as a
-      proposal's id. The payment waits for its execution (`payments.proposals`).
-    - If the transaction sent native coin to the deposit address, the coin has a payment of its own, which gets the
-      hash (`payments.coins`).
+    - If the route's wallet may be a contract account and no node knows the hash, it is treated as a proposal's id.
+      The payment waits for its execution (`payments.proposals`).
+    - Native coin that was sent to the deposit address has a payment of its own, which gets the hash
+      (`payments.coins`).
     - Expired and cancelled requests accept hashes too. Verification decides whether they pay.
 
     `submitter` is a digest of the client's address. It limits the number of open payments. `before_extra_lookup` is
     called before a lookup that may store nothing. It may raise.
 
-    Nodes are queried only in these cases: there is a route, a limit is reached, a payment may be sped up, or the
-    transaction was credited in part. This happens outside database transactions.
+    Nodes are queried outside database transactions, and only if the result matters. That is so if there is a route,
+    a limit is reached, a payment may be sped up, or the transaction was credited in part.
 
     Raises ApiError if all money of the transaction is already credited, or if a limit of `payments.submission.caps`
     is exceeded.
@@ -243,7 +244,7 @@ def _grouped_payment(own: QuerySet[Payment], chain: Chain, transaction_hash: str
 def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str, account: str) -> bool:
     """Whether this hash can be submitted as a proposal's id, with this account.
 
-    It can if no payment was credited with it, and if no payment of the request already searches for it in this
+    It can't if a payment was credited with it, or if a payment of the request already searches for it in this
     account.
     """
     existing = _existing_payment(request, chain, transaction_hash)

@@ -19,15 +19,18 @@ from webhooks.event_types import EventType
 
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
-    """Accept the payment, and store who did and why. Accepting it again changes nothing.
+    """Accept the payment, and store who accepted it and why. A second call changes nothing.
 
     A completed payment completes its request, if that is paid in full. An unbound payment is verified again,
     without the check of its binding. All other checks apply, and its transfers are consumed. It counts as paid at
     the time of the acceptance.
 
-    Raises ApiError: `payment_refunded` if only refunds keep the request from being paid in full,
-    `recipient_invalid` if the transfer may be another merchant's, `transaction_already_used` if it counted
-    elsewhere, and `payment_not_retryable` for other payments that can't be accepted.
+    Raises ApiError:
+
+    - `payment_refunded`: the request would be paid in full without its refunds.
+    - `recipient_invalid`: the transfer may be another merchant's.
+    - `transaction_already_used`: it counted elsewhere.
+    - `payment_not_retryable`: the payment can't be accepted for another reason.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)

@@ -4,9 +4,9 @@ hash.
 The id doesn't contain the account. So an attacker who sees the id first can submit it with another account, or as a
 hash. Therefore each id is searched for with up to three accounts.
 
-The first account is never replaced. If there are three, a new account may replace one of the others: the new one
-must have a built transaction of the request, and the replaced one must have none. A transaction can be built only
-for an account that has the money.
+The first account is never replaced. A fourth account replaces the second or the third, if a transaction of the
+request was built for the fourth and none for the other. A transaction can be built only for an account that has the
+money.
 """
 
 from django.utils import timezone

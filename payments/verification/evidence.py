@@ -46,8 +46,8 @@ class ChainCheck:
 class EvaluationInput:
     """The terms and the evidence by which a lookup is evaluated.
 
-    `quote` is the request's quote that the transaction names, if it names exactly one. `difference` is the payment
-    that already has the native coin that the transaction sent to the deposit address.
+    `quote` is the request's quote that the transaction names, if it names exactly one. `difference` is a payment
+    found by balance. It already has the native coin that this transaction sent to the deposit address.
     """
 
     terms: Terms
@@ -65,8 +65,9 @@ def collect_evidence(
 ) -> dict[str, EvaluationInput]:
     """Return the terms and evidence of each lookup, by the id of its payment.
 
-    `snapshot` has the responses of the chain's nodes, `quotes` the requests' built quotes. With `for_new_proof`,
-    the result includes the transfers that a new proof of the sender may not claim, even if there is no proof yet.
+    `snapshot` has the responses of the chain's nodes, `quotes` the requests' built quotes. `for_new_proof` also
+    includes the transfers that a new proof of the sender may not claim. Without it, they are included only if there
+    is a proof.
     """
     tokens = Token.objects.in_bulk({lookup.payment.request.token_id for lookup in lookups})
     payers, references = _payers(snapshot), _references(snapshot)
@@ -194,8 +195,8 @@ def _addresses(
     An address counts if it belongs to any request, and if it sent something to these requests' recipients.
 
     A payment is too early if its transaction was mined before its deposit address was shown. Before that time, a
-    sweep of the address is not known to be one, so the merchant may have accepted the sweep as a payment. The swept
-    money must not count again.
+    sweep can't be recognised, so the merchant may have accepted the sweep as a payment. The swept money must not
+    count again.
     """
     recipients = {lookup.payment.request.recipient_address for lookup in lookups}
     senders = {

@@ -282,9 +282,9 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
 def clear_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, **columns: Any) -> bool:
     """The transaction is in the chain again: clear the payment's flag. Return False if it has no flag.
 
-    `held` selects the payment's lookup while this worker has its lease. If it selects no row, nothing is written;
-    otherwise the `columns` are written to that row. The request is not completed automatically: if it is paid in
-    full now, the merchant can accept the payment.
+    `held` selects the payment's lookup while this worker has its lease, and the `columns` are written to that row.
+    If it selects no row, nothing is written. The request is not completed automatically: if it is paid in full now,
+    the merchant can accept the payment.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)

@@ -1,8 +1,8 @@
 """The queue of lookups, and the leases on them. Two workers never verify the same payment at one time.
 
-If a block arrives during a check, the lookup becomes due again (`payments.waking.on_new_heads`), because the nodes
-may have been queried before that block. The outcome of the check must not postpone the lookup then. For this,
-`lock_held` returns when the stored lookups are due.
+If a block arrives during a check, the lookup becomes due again (`payments.waking.on_new_heads`). The nodes may have
+been queried before that block, so the outcome of the check must not postpone the lookup. For this, `lock_held`
+returns when the stored lookups are due.
 """
 
 import uuid
@@ -66,8 +66,8 @@ def with_payments(lookups: Sequence[Lookup]) -> list[Payment]:
 def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
     """Lock payments that are being verified and whose lookup or swap this claim still holds.
 
-    Return when the stored lookup is due, by payment id; None if the swap is leased. Lookups and swaps are locked
-    before payments, as in `claim_due`, so that the two can't deadlock.
+    Return when the stored lookup is due, by payment id. For a leased swap, return None. Lookups and swaps are
+    locked before payments, as in `claim_due`, so that the two can't deadlock.
     """
     lookups = Lookup.of(ids).filter(claim_id=claim_id).select_for_update(no_key=True).order_by("pk")
     rows = lookups.values_list("of_payment_id", "of_swap_id", "next_check_at")

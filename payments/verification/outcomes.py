@@ -187,7 +187,7 @@ def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
 def unanswered(
     lookup: Lookup, error: ChainError, now: datetime, detail: str = _NO_ANSWER
 ) -> Failed | Postponed:
-    """No node gave a usable response. Check again without using a retry; the payment times out after 24 hours."""
+    """No node gave a usable response. Check again without using a retry. The payment times out after 24 hours."""
     payment = lookup.payment
     if is_timed_out(payment, now):
         return timed_out(payment)
@@ -208,7 +208,7 @@ def waiting(
     check: ChainCheck,
     quote: Quote | None = None,
 ) -> Failed | Postponed:
-    """The result is not final yet. Check again; the payment times out after 24 hours.
+    """The result is not final yet. Check again. The payment times out after 24 hours.
 
     `quote` is the quote that the transaction names.
     """

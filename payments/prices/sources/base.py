@@ -1,4 +1,4 @@
-"""The interface of rate sources. Also their shared code: it parses untrusted responses and limits the calls."""
+"""The interface of rate sources, and shared code that parses untrusted responses and limits the calls."""
 
 import logging
 import re

@@ -96,7 +96,7 @@ def _fresh(
 
 
 def observed(source: str, feed: Mapping[str, Any], answer: FeedAnswer, now: datetime) -> Observation | None:
-    """Return an observation; None if the feed is stale, incomplete, zero or negative."""
+    """Return an observation, or None if the feed is stale, incomplete, zero or negative."""
     if answer.answer <= 0 or answer.updated_at <= 0 or not 0 <= answer.decimals <= _MAX_DECIMALS:
         return None
     try:

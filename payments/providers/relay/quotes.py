@@ -194,7 +194,7 @@ def _key(fields: Json) -> tuple[str, bool, bool]:
 
 
 def _address(written: Any) -> str:
-    """Return an account of an instruction. It may be the System Program, which is no account elsewhere."""
+    """Return an account of an instruction. Only here, the System Program is allowed."""
     spelled = reading.text(written, "account", limit=64)
     return spelled if spelled == SYSTEM else reading.account(spelled, "account")
 
