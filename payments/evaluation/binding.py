@@ -185,7 +185,8 @@ class Evidence:
     def _may_be_swap(self, transfer: Transfer) -> bool:
         """Whether a swap of any request may have made the transfer.
 
-        It may have if a call with a swap's id encloses the transfer, or if it is unknown which call has the id.
+        It may have if a call with a swap's id encloses the transfer. If it is unknown which call has the id, it may
+        have too.
         """
         is_unlocated = (self.names_ours and not self.our_calls) or (
             self.names_others and not self.others_calls

@@ -74,10 +74,10 @@ class _Received:
 
 
 class JsonApi:
-    """The API of one provider. Thread-safe. A `parser` is needed if bodies are not JSON.
+    """The API of one provider. Thread-safe. If bodies are not JSON, it needs a `parser`.
 
-    Each path has a circuit breaker (`Circuit`), so that not every call waits for the time-out of a dead provider.
-    So paths must not contain ids.
+    Each path has a circuit breaker (`Circuit`), because otherwise every call would wait for the time-out of a dead
+    provider. So paths must not contain ids.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Limit how long the chain is searched for a refund's transaction.
 
-A refund never expires, so the search needs a limit of its own. It ends after 30 days in which the transaction was
-not built, and the refund was not read on its page or by the API. A transaction that is sent later counts once its
+A refund never expires, so the search needs a limit of its own. Building the transaction extends it to 30 days from
+then, and so does reading the refund on its page or by the API. A transaction that is sent later counts once its
 hash is submitted.
 """
 

@@ -144,11 +144,7 @@ class _Pass(Pass):
                 self._end_foreign(relay)
 
     def _end_foreign(self, relay: Relay) -> None:
-        """End a transaction whose nonce was used by someone else, once our own can't be mined any more.
-
-        Our own may be on its way without our knowledge: a worker may have sent it and crashed before it stored
-        that.
-        """
+        """Our own may be on its way: a worker may have sent it, and crashed before it stored that."""
         if self._now() - relay.signed_at > terms.LIFETIME:
             logger.error("nonce %d of %s was used by others with its key", relay.nonce, self._account)
             self._end(relay, succeeded=None, fee=None)
@@ -169,8 +165,8 @@ class _Pass(Pass):
     def _signed_again(self, relay: Relay) -> Relay:
         """Store the transaction with higher fees.
 
-        An empty transaction replaces it if the authorization can't be used any more, or no longer pays the unpaid
-        rest. So it does if the budget has no room for the fees while others wait for this nonce.
+        In two cases, an empty transaction replaces it. The authorization can't be used any more, or no longer pays
+        the unpaid rest. Or the budget has no room for the fees, and others wait for this nonce.
 
         The fees are raised only if they are too low. Otherwise the chain or the nodes are slow, and higher fees
         don't help.
@@ -265,8 +261,8 @@ class _Pass(Pass):
             reserved = stored.cost or 0
             cost = max(self._rules.max_cost(unsigned) + data_fee, reserved)
             if cost > reserved and not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
-                # Send it for the cost that was reserved. If that is too little, don't: it would delay every later
-                # nonce.
+                # The budget has no room for more, so send it for the cost that was reserved. If that is too little,
+                # don't send it: it would delay every later nonce.
                 capped = self._rules.capped(unsigned, reserved - data_fee)
                 if capped is None:
                     return None

@@ -175,9 +175,9 @@ class _Fate:
 def _fate(
     authorization: Authorization, deep: AuthorizationStates, found: Mapping[int, tuple[str, bool]]
 ) -> _Fate | None:
-    """Return how the authorization ended, or None.
+    """Return how the authorization ended, or None if it didn't.
 
-    None means that it can still be used, or that its use wasn't found yet.
+    None also means that it was used, but its use wasn't found yet.
     """
     if deep.used[authorization.terms.key]:
         if (use := found.get(authorization.pk)) is None:

@@ -68,10 +68,10 @@ def submit_hash(
     """Submit a hash for a customer. Return its payment, and whether the payment is new. The hash must be canonical.
 
     - A known hash returns its payment, and so does a hash that was replaced.
-    - A failed payment is reopened: once if its failure can be retried, and after each new wallet proof if it was
-      unbound.
+    - A failed payment is reopened once if its failure can be retried. If it was unbound, each new wallet proof
+      reopens it.
     - If the transaction speeds up one of the request's payments, that payment continues with it.
-    - If the route's wallet may be a contract account and no node knows the hash, it is treated as a proposal's id.
+    - If no node knows the hash, and the route's wallet may be a contract account, it is treated as a proposal's id.
       The payment waits for its execution (`payments.proposals`).
     - Native coin that was sent to the deposit address has a payment of its own, which gets the hash
       (`payments.coins`).
@@ -80,8 +80,8 @@ def submit_hash(
     `submitter` is a digest of the client's address. It limits the number of open payments. `before_extra_lookup` is
     called before a lookup that may store nothing. It may raise.
 
-    Nodes are queried outside database transactions, and only if the result matters. That is so if there is a route,
-    a limit is reached, a payment may be sped up, or the transaction was credited in part.
+    Nodes are queried outside database transactions, and only if the result matters: if there is a route, a limit is
+    reached, a payment may be sped up, or the transaction was credited in part.
 
     Raises ApiError if all money of the transaction is already credited, or if a limit of `payments.submission.caps`
     is exceeded.

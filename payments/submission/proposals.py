@@ -4,9 +4,8 @@ hash.
 The id doesn't contain the account. So an attacker who sees the id first can submit it with another account, or as a
 hash. Therefore each id is searched for with up to three accounts.
 
-The first account is never replaced. A fourth account replaces the second or the third, if a transaction of the
-request was built for the fourth and none for the other. A transaction can be built only for an account that has the
-money.
+The first account is never replaced. A fourth can replace a later one: a transaction of the request must have been
+built for the new account, and none for the old. A transaction can be built only for an account that has the money.
 """
 
 from django.utils import timezone
