@@ -298,9 +298,7 @@ class CreateRequestSerializer(StrictSerializer):
         return problems
 
     def _recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
-        """Return the problem if the merchant doesn't allow this recipient. Raises AddressError if the chain
-        rejects it.
-        """
+        """Return the problem if the merchant doesn't allow this recipient. Raises AddressError."""
         merchant: Merchant = self.context["merchant"]
         problem = recipient_problem(merchant, chain.chain_type, address)
         if problem is not None:
@@ -310,9 +308,7 @@ class CreateRequestSerializer(StrictSerializer):
 
     @classmethod
     def order(cls, body: Any, merchant: Merchant) -> NewRequest:
-        """Validate a body. Raises ValidationError. If the body has a price, the amount is 0 until the price is
-        converted.
-        """
+        """Validate a body. Raises ValidationError. A price is converted later, so the amount is then 0."""
         data = cls.read(body, merchant=merchant)
         price = data.get("price")
         seconds = data.get("expires_in")

@@ -1,16 +1,9 @@
 """Decide which transfers belong to a request. Pure functions.
 
 A merchant's requests share a public wallet, so a transfer to that wallet does not show which request it pays. Only
-a transfer that is *bound* to a request is credited to it. These bind a transfer:
-
-- the request's deposit address
-- the payer's authorization
-- the request's reference
-- a payer's proof
-- a routing provider's id
-- the merchant's acceptance
-
-For the delivery of a swap, see `payments.evaluation.deliveries`.
+a transfer that is *bound* to a request is credited to it. A transfer is bound by the request's deposit address, the
+payer's authorization, the reference, a payer's proof, a provider's id or the merchant's acceptance. For the
+delivery of a swap, see `payments.evaluation.deliveries`.
 """
 
 from collections import Counter
@@ -121,11 +114,11 @@ class Evidence:
     authorizations: Mapping[tuple[str, bytes], bool] = field(default_factory=dict)
 
     def is_certain(self, transfer: Transfer) -> bool:
-        """Whether the deposit address or an authorization binds the transfer. No other request can claim it then."""
+        """Whether the deposit address or an authorization binds the transfer, so that no other request can claim it."""
         return self.is_addressed(transfer) or self.is_authorized(transfer, ours=True)
 
     def is_authorized(self, transfer: Transfer, *, ours: bool) -> bool:
-        """Whether the payer authorized the transfer for this request. With `ours=False`: for another request."""
+        """Whether the payer authorized the transfer for this request; with `ours=False`, for another one."""
         if transfer.authorization is None:
             return False
         return self.authorizations.get((transfer.sender, transfer.authorization)) is ours
@@ -134,7 +127,7 @@ class Evidence:
         return self.deposit_address != "" and transfer.recipient == self.deposit_address
 
     def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
-        """Whether a proof for this request covers the transfer. With `ours=False`: a proof for another request."""
+        """Whether a proof for this request covers the transfer; with `ours=False`, for another one."""
         if (afterwards := self.claimed.get(transfer.slot)) is not None:
             return afterwards.binds and afterwards.is_ours == ours
         owner = owner_of(transfer, self.proofs, block)
@@ -166,9 +159,7 @@ class Evidence:
         )
 
     def is_claimed_otherwise(self, transfer: Transfer, block: Block, at: datetime) -> bool:
-        """Whether something else claims the transfer: a reference, a swap, a credit, or a proof or acceptance
-        from before `at`.
-        """
+        """Whether a reference, a swap, a credit, or a proof or acceptance from before `at` claims the transfer."""
         owner = owner_of(transfer, self.proofs, block)
         has_reference = self.reference in transfer.references or bool(
             self.foreign.intersection(transfer.references)
