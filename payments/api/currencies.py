@@ -97,8 +97,8 @@ class CurrencyViewSet(viewsets.ViewSet):
         tag="Catalogue",
         summary="List currencies",
         description=(
-            "Lists the currencies of prices as a plain array, empty if no token has a price on this "
-            "deployment. Caches can keep the response for a minute."
+            "Lists the currencies that a price can be in, as a plain array. If no token has a price on this "
+            "deployment, the array is empty. Caches can keep the response for a minute."
         ),
         errors=[ErrorCode.RATE_UNAVAILABLE],
         answers={200: OpenApiResponse(ArrayOf(CurrencyObject), "The currencies, by code.")},

@@ -156,10 +156,9 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         tag="Payment links",
         summary="Create a payment link",
         description=(
-            "Creates a page on which any number of customers can pay. The link requests an amount, a "
-            "price, or an amount that the customer enters. Each customer who clicks to pay gets a payment "
-            "request, which expires after an hour, or after 15 minutes if it has a price. Opening the page "
-            "creates nothing."
+            "Creates a page on which any number of customers can pay an amount, a price, or an amount that the "
+            "customer enters. Each customer who clicks to pay gets a payment request, which expires after an hour, or "
+            "after 15 minutes if it has a price. Opening the page creates nothing."
         ),
         body=CreateLinkSerializer,
         errors=[

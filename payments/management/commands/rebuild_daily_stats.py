@@ -17,7 +17,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the `--days` option."""
-        parser.add_argument("--days", type=int, help="number of days to recount, up to today (default: all)")
+        parser.add_argument(
+            "--days", type=int, help="recount only the last DAYS days, including today (default: all days)"
+        )
 
     def handle(self, *, days: int | None, **_: Any) -> None:
         """Recount from today backwards and print the progress."""
