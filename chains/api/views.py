@@ -17,8 +17,6 @@ _CACHE_SECONDS = 60
 
 
 class CatalogueViewSet(viewsets.ViewSet):
-    """The public chains and tokens. Needs no credentials."""
-
     authentication_classes = ()
     permission_classes = ()
 
