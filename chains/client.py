@@ -405,7 +405,7 @@ class ChainClient(Protocol):
         """Return the height of the newest block (on Solana: the newest confirmed slot)."""
 
     def block_at(self, moment: datetime) -> int:
-        """Return the height of one of the last blocks before `moment`; 0 if all blocks are later. Results are cached."""
+        """Return the height of one of the last blocks before `moment`; 0 if all are later. Results are cached."""
 
     def search_limits(self) -> SearchLimits:
         """Return the way in which `discover` searches, and its limits. Queries no node."""
