@@ -300,8 +300,9 @@ class ChainClient(Protocol):
         """
 
     def balances(self, owner: str, tokens: Sequence[str]) -> Mapping[str, int]:
-        """Return how many base units of each token one payment of `owner` can spend; "" is the native coin. Many tokens
-        need no more round trips than few. Tokens whose contract returns no valid response are omitted.
+        """Return how many base units of each token one payment of `owner` can spend; "" is the native coin.
+
+        Many tokens need no more round trips than few. Tokens whose contract returns no valid response are omitted.
         """
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
@@ -315,8 +316,9 @@ class ChainClient(Protocol):
         """
 
     def account_deposit(self, token: str, recipient: str) -> int:
-        """Return the deposit that opens the recipient's account for the token, in base units of the native coin. The
-        payer pays it on top of the fee. It is 0 if the account exists, or if the chain needs no accounts.
+        """Return the deposit that opens the recipient's account for the token, in base units of the native coin.
+
+        The payer pays it on top of the fee. It is 0 if the account exists, or if the chain needs no accounts.
         """
 
     def can_prove_internal_transfers(self) -> bool:
@@ -356,8 +358,10 @@ class ChainClient(Protocol):
         self, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
     ) -> CoinsReceived:
         """Return how much native coin each deposit address had received up to the block `at_block`: its balance and its
-        sweeps since `since_block`. The result also has the sweeps up to `stable_block` alone. On a chain with a quorum,
-        two nodes have to return the same block and amounts. Raises ChainError if too few nodes have the block's state.
+        sweeps since `since_block`.
+
+        The result also has the sweeps up to `stable_block` alone. On a chain with a quorum, two nodes have to return
+        the same block and amounts. Raises ChainError if too few nodes have the block's state.
         """
 
     def blocks(self, heights: Collection[int]) -> Mapping[int, Block]:
@@ -391,8 +395,9 @@ class ChainClient(Protocol):
         """
 
     def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:
-        """Search the blocks up to `until_block` for the transactions that executed these proposals. One call does a
-        limited amount of work; the next call continues at each proposal's next block.
+        """Search the blocks up to `until_block` for the transactions that executed these proposals.
+
+        One call does a limited amount of work; the next call continues at each proposal's next block.
         """
 
     def is_signed_by(self, address: str, message: str, signature: str, *, also_at: int | None = None) -> bool:
@@ -414,22 +419,26 @@ class ChainClient(Protocol):
         self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
     ) -> Discovery:
         """Return transactions that contain a watched reference, mined from `since_block` to `until_block` (or the
-        head). Without `since_block`, the search starts near the head. One query searches for all watches. One call does
-        a limited amount of work; the next call continues at `next_block`. `SearchLimits` describes chains that are not
+        head).
+
+        Without `since_block`, the search starts near the head. One query searches for all watches. One call does a
+        limited amount of work; the next call continues at `next_block`. `SearchLimits` describes chains that are not
         searched by block.
         """
 
     def find_in_logs(
         self, words: Collection[bytes], contracts: Collection[str], *, since_block: int, until_block: int
     ) -> LoggedWords:
-        """Return the transactions in which one of these contracts logged one of these words of 32 bytes. One node's
-        logs are enough, because `look_up` confirms the transactions. One call does a limited amount of work; the next
-        call continues at `next_block`. Chains that are not searched by block return nothing.
+        """Return the transactions in which one of these contracts logged one of these words of 32 bytes.
+
+        One node's logs are enough, because `look_up` confirms the transactions. One call does a limited amount of work;
+        the next call continues at `next_block`. Chains that are not searched by block return nothing.
         """
 
     def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
-        """Return the amounts that transactions moved to these recipients. `tokens` maps each recipient to its one
-        token. One query searches for all recipients. One node's logs are enough, because `look_up` confirms the
-        transactions. One call does a limited amount of work; the next call continues at `next_block`. Chains that are
-        not searched by block return nothing.
+        """Return the amounts that transactions moved to these recipients.
+
+        `tokens` maps each recipient to its one token. One query searches for all recipients. One node's logs are
+        enough, because `look_up` confirms the transactions. One call does a limited amount of work; the next call
+        continues at `next_block`. Chains that are not searched by block return nothing.
         """

@@ -74,22 +74,26 @@ class AuthorizationClient(Protocol):
         """
 
     def states(self, keys: Sequence[tuple[str, str, bytes]], *, at_block: int) -> AuthorizationStates:
-        """Return which authorizations (token, payer, nonce) were used or cancelled up to the block of this height. On a
-        chain with a quorum, two nodes have to return the same block and states.
+        """Return which authorizations (token, payer, nonce) were used or cancelled up to the block of this height.
+
+        On a chain with a quorum, two nodes have to return the same block and states.
         """
 
     def find_uses(
         self, keys: Collection[tuple[str, str, bytes]], *, since_block: int, until_block: int
     ) -> dict[tuple[str, str, bytes], frozenset[str]]:
         """Search the nodes' logs for the transactions that used or cancelled these authorizations; return their hashes.
+
         Confirm the transactions with `look_up`. On a chain with a quorum, two nodes are queried, because one may return
         nothing or a wrong transaction.
         """
 
     def data_fee(self, transaction: Mapping[str, Any]) -> int:
         """Return the amount to reserve for a rollup's fees besides gas: the fee for its data and the rollup operator's
-        fee. A transaction can't limit these fees. The amount is in base units of the coin, and 0 on a chain without
-        such fees.
+        fee.
+
+        A transaction can't limit these fees. The amount is in base units of the coin, and 0 on a chain without such
+        fees.
         """
 
     def send(self, raw: str, *, to_all: bool = False) -> Sent:

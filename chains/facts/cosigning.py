@@ -96,8 +96,9 @@ class CosigningClient(Protocol):
         """
 
     def fates(self, transactions: Mapping[str, Pending]) -> dict[str, Fate]:
-        """Return the fates of the transactions, by hash. Transactions that can still be mined are omitted. On a chain
-        with a quorum, two nodes must agree. A transaction has expired if a final block is above its `last_valid_height`
-        and the nodes report its blockhash as invalid. The height alone is not enough: only one node reported it when
-        the transaction was built.
+        """Return the fates of the transactions, by hash.
+
+        Transactions that can still be mined are omitted. On a chain with a quorum, two nodes must agree. A transaction
+        has expired if a final block is above its `last_valid_height` and the nodes report its blockhash as invalid. The
+        height alone is not enough: only one node reported it when the transaction was built.
         """

@@ -14,10 +14,11 @@ class Watch:
 
 @dataclass(frozen=True)
 class Discovery:
-    """The (reference, transaction hash) pairs found, and the block to continue from. The transaction transfers the
-    watched token to the watched recipient, with the reference. If it could not be read fully, the reference may be
-    elsewhere in its input. `unreadable` counts the (block, recipient) pairs that were skipped because no node returns
-    their logs.
+    """The (reference, transaction hash) pairs found, and the block to continue from.
+
+    The transaction transfers the watched token to the watched recipient, with the reference. If it could not be read
+    fully, the reference may be elsewhere in its input. `unreadable` counts the (block, recipient) pairs that were
+    skipped because no node returns their logs.
     """
 
     found: tuple[tuple[bytes, str], ...]

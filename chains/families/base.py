@@ -32,9 +32,10 @@ class SignatureError(ValueError):
 
 @dataclass(frozen=True)
 class Network:
-    """The properties of a chain that its client needs. `name` is the cluster's name on Solana. `head_allowance` is the
-    lag in blocks that a node may have. `l1_fee_oracle` is the contract that returns the fee for a transaction's data;
-    "" if there is none.
+    """The properties of a chain that its client needs.
+
+    `name` is the cluster's name on Solana. `head_allowance` is the lag in blocks that a node may have. `l1_fee_oracle`
+    is the contract that returns the fee for a transaction's data; "" if there is none.
     """
 
     chain_id: int
@@ -59,8 +60,10 @@ class CallRules:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkTerms:
-    """The content of a wallet link. `units` is the amount in base units, `amount` the same amount as a decimal string.
-    `token` is empty for the native coin. `reference` is None if the request has none.
+    """The content of a wallet link.
+
+    `units` is the amount in base units, `amount` the same amount as a decimal string. `token` is empty for the native
+    coin. `reference` is None if the request has none.
     """
 
     chain_id: int
@@ -127,11 +130,12 @@ class Authorizations:
 
     - `address_of(key)` and `sign(unsigned transaction, nonce, key)` need its private key.
     - `max_cost(unsigned transaction)` is in base units of the coin, without the chain's data fee.
-    - `raised(unsigned transaction, current one)` returns the transaction with higher fees, so that nodes replace the
-      current one.
+    - `raised(unsigned transaction, same with current fees)` returns the transaction with higher fees, so that nodes
+      replace the sent one.
     - `capped(unsigned transaction, cost)` returns the transaction with lower fees, so that it costs at most `cost`
       without the data fee. None if such a transaction would not be mined soon.
-    - `is_ample(unsigned transaction, current one)` is whether the fees are so high that higher fees would not help.
+    - `is_ample(unsigned transaction, same with current fees)` is whether the fees are so high that higher fees would
+      not help.
     - `empty_call(address)` is a call without effect, which replaces a transaction that is no longer needed.
     """
 

@@ -23,8 +23,8 @@ _YES = _IS_VALID_SIGNATURE.ljust(WORD, b"\0")
 _LONGEST_SIGNATURE = 4096
 _DELEGATION = bytes.fromhex("ef0100")  # EIP-7702, followed by an address
 _DELEGATION_BYTES = 23
-# EIP-1271 sets no limit, and common wallets need far less. Without a limit, a contract that burns gas could keep a node
-# busy until the request times out.
+# EIP-1271 sets no limit, but a contract that burns gas could keep a node busy until the request times out. Common
+# wallets need far less.
 _MAX_GAS = 10_000_000
 
 
