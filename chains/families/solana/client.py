@@ -60,7 +60,7 @@ _MAX_ACCOUNTS = 100
 _MAX_WATCHES = 1000
 _NO_LIMIT = 2**256 - 1
 
-# The known clusters: (the catalogue's network, the genesis hash, LI.FI's chain id).
+# The known clusters: (network in the catalogue, genesis hash, LI.FI's chain id).
 _CLUSTERS = (
     ("", "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d", 1151111081099710),
     ("devnet", "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG", 1151111081099712),
@@ -70,8 +70,8 @@ _CLUSTERS = (
 class SolanaClient:
     """A client of one Solana cluster. `ChainClient` documents the methods.
 
-    `network` comes from the catalogue: empty for mainnet, `devnet`, or the name of a private cluster, whose genesis
-    hash is not checked.
+    `network` comes from the catalogue. It is empty for mainnet, `devnet`, or the name of a private cluster. A private
+    cluster's genesis hash is not checked.
     """
 
     authorizations = None
