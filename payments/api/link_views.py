@@ -93,8 +93,8 @@ class PaymentLinkObject(Answer, kw_only=True):
     payments_count: Annotated[
         int,
         doc(
-            "The number of payment requests that are completed or partly paid. It can exceed "
-            "`max_payments`, because open requests can still be paid."
+            "The number of the link's payment requests that are completed or partly paid. It can exceed "
+            "`max_payments`, because customers can still pay requests that are open when the maximum is reached."
         ),
     ]
     created_at: Annotated[Time, doc("The time of creation.")]
