@@ -84,7 +84,7 @@ class EventObject(Answer, kw_only=True):
         int,
         doc(
             "The amount that the payment delivered, in the requested token's smallest unit, as a JSON integer. In "
-            "`payment.failed`, it is the amount that the payment should have delivered; in `payment.expired`, the "
+            "`payment.failed`, it is the amount that was left to pay; in `payment.expired`, the "
             "requested amount; in events of refunds, the refund's amount. It can exceed 2^53: if your language reads "
             "numbers as floats, use `amount_details`.",
             ge=0,
