@@ -189,7 +189,7 @@ class RefundForm(ConfirmForm):
         required=False,
         max_length=100,
         widget=portal.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
-        help_text="In the requested token, such as 2.50. Leave it empty to refund everything that is left.",
+        help_text="The amount in the requested token, such as 2.50. Leave it empty to refund everything that is left.",
     )
     payment_id = forms.ChoiceField(
         required=False,

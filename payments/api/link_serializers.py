@@ -77,7 +77,7 @@ class CreateLinkSerializer(CreateRequestSerializer):
     open_amount = OpenAmountSerializer(
         required=False,
         allow_null=True,
-        help_text="The limits of the amount that the customer enters, instead of `amount` or `price`.",
+        help_text="Instead of `amount` or `price`: the customer enters an amount within these limits.",
     )
     max_payments = WholeNumberField(
         min_value=1,

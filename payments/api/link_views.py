@@ -93,8 +93,8 @@ class PaymentLinkObject(Answer, kw_only=True):
     payments_count: Annotated[
         int,
         doc(
-            "The number of payment requests that are completed or partly paid. It can exceed "
-            "`max_payments`, because open requests can still be paid."
+            "The number of the link's payment requests that are completed or partly paid. It can exceed "
+            "`max_payments`, because customers can still pay requests that are open when the maximum is reached."
         ),
     ]
     created_at: Annotated[Time, doc("The time of creation.")]
@@ -156,10 +156,9 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         tag="Payment links",
         summary="Create a payment link",
         description=(
-            "Creates a page on which any number of customers can pay. The link requests an amount, a "
-            "price, or an amount that the customer enters. Each customer who clicks to pay gets a payment "
-            "request, which expires after an hour, or after 15 minutes if it has a price. Opening the page "
-            "creates nothing."
+            "Creates a page on which any number of customers can pay an amount, a price, or an amount that the "
+            "customer enters. Each customer who clicks to pay gets a payment request, which expires after an hour, or "
+            "after 15 minutes if it has a price. Opening the page creates nothing."
         ),
         body=CreateLinkSerializer,
         errors=[

@@ -25,17 +25,17 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The amount in whole tokens. Default: the refundable amount, which is the received amount less "
-            "reorganised payments and completed and open refunds."
+            "The amount in whole tokens. Default: the refundable amount. This is the received amount without "
+            "reorganised payments, less the completed and open refunds."
         ),
     )
     recipient_address = AddressField(
         required=False,
         allow_null=True,
         help_text=(
-            "The customer's wallet on the request's chain. It must meet the rules of a payment request's "
-            "`recipient_address`. Don't use the payment's sender, which can be an exchange. Default: the "
-            "customer sets an address on `claim_url` and signs for it with the wallet that paid."
+            "The customer's wallet on the request's chain. The rules are those of a payment request's "
+            "`recipient_address`. Don't use the payment's sender, which can be an exchange. Default: the customer "
+            "sets an address on `claim_url` and signs for it with the wallet that paid."
         ),
     )
     payment_id = TextField(
@@ -43,7 +43,7 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The completed payment to refund; the refund can't exceed the amount that it delivered. "
+            "The completed payment to refund. The refund can't exceed the amount of this payment. "
             "Required if several wallets paid and you send no `recipient_address`."
         ),
     )
@@ -79,7 +79,9 @@ class CreateRefundSerializer(StrictSerializer):
 )
 class RefundAddressSerializer(StrictSerializer):
     recipient_address = AddressField(
-        help_text="The customer's wallet on the refund's chain, by the rules for new refunds."
+        help_text=(
+            "The customer's wallet on the refund's chain. The rules are those of a new refund's `recipient_address`."
+        )
     )
 
     def address_for(self, request: PaymentRequest) -> str:

@@ -158,26 +158,26 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            'The amount in whole tokens, such as "12.50". Positive, with at most the token\'s `decimals` '
-            "fraction digits. Required unless another field, such as `price`, sets the amount."
+            'The amount in whole tokens, such as "12.50". It must be positive, with at most as many fraction '
+            "digits as the token's `decimals`. Required if no other field, such as `price`, sets the amount."
         ),
     )
     price = PriceSerializer(
         required=False,
         allow_null=True,
         help_text=(
-            "The price in a currency, instead of `amount`. It is converted once, at the current rate, and "
-            "rounded up. A request with a price lasts 900 seconds at most."
+            "The price in a currency, instead of `amount`. The service converts it once, at the current rate, and "
+            "rounds the amount up. A request with a price lasts 900 seconds at most."
         ),
     )
     token_id = WholeNumberField(help_text="The token's `id` in the catalogue.")
     chain_id = WholeNumberField(help_text="The `id` of the token's chain.")
     recipient_address = AddressField(
         help_text=(
-            "The wallet that receives the payment. On EVM, 20 bytes in hex; mixed case must be a valid "
-            "checksum. On Solana, a wallet's 32 bytes in base58, not its token account. Burn addresses, "
-            "precompiles, token contracts, mints, programs and routing providers' contracts are rejected. "
-            "If the merchant has allowed recipients, it must be one of them."
+            "The wallet that receives the payment. On EVM, the address is 20 bytes in hex; mixed case must be a valid "
+            "checksum. On Solana, it is the wallet's 32 bytes in base58, not a token account. Burn addresses, "
+            "precompiles, token contracts, mints, programs and routing providers' contracts are rejected. If the "
+            "merchant has allowed recipients, it must be one of them."
         )
     )
     external_id = TextField(
@@ -191,14 +191,16 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The https URL that customers return to after completion. The query gets `payment_request_id` "
-            "and `status`. Anyone can open the URL: a visit doesn't prove a payment."
+            "The https URL that customers return to after completion. The service adds `payment_request_id` and "
+            "`status` to the query. Anyone can open the URL: a visit doesn't prove a payment."
         ),
     )
     cancel_url = WebAddressField(
         required=False,
         allow_null=True,
-        help_text="The https URL for customers who cancel. The query gets `payment_request_id` and `status`.",
+        help_text=(
+            "The https URL for customers who cancel. The service adds `payment_request_id` and `status` to the query."
+        ),
     )
     description = TextField(
         max_length=500,
@@ -218,29 +220,31 @@ class CreateRequestSerializer(StrictSerializer):
         max_value=2_592_000,
         required=False,
         allow_null=True,
-        help_text="The lifetime in seconds. Default 3600; with a `price`, 900 is default and maximum.",
+        help_text="The lifetime in seconds. Default: 3600. With a `price`, the default and the maximum are 900.",
     )
     webhook_url = WebhookAddressField(
         required=False,
         allow_null=True,
-        help_text="The URL for this request's events, instead of your endpoint. The secret is the same.",
+        help_text=(
+            "The URL that receives this request's events instead of your endpoint. They are signed with your "
+            "endpoint's secret."
+        ),
     )
     payment_link = TextField(
         max_length=64,
         required=False,
         allow_null=True,
         help_text=(
-            "The `id` of a payment link that sets `token_id`, `chain_id`, `recipient_address`, `price` and "
-            "`expires_in`; don't send them. For a link with an open amount, send the customer's amount as "
-            "`amount`."
+            "The `id` of a payment link. The link sets `token_id`, `chain_id`, `recipient_address`, `price` and "
+            "`expires_in`: leave these out. For a link with an open amount, send the customer's amount as `amount`."
         ),
     )
     references = TrueOrFalseField(
         required=False,
         allow_null=True,
         help_text=(
-            "Whether transactions contain a payment reference. Default: the merchant's setting. Send false "
-            "for wallets that credit plain transfers only, such as some exchanges' deposit addresses."
+            "Whether transactions contain a payment reference. Default: the merchant's setting. Send false if the "
+            "recipient credits only plain transfers, as some exchanges' deposit addresses do."
         ),
     )
 

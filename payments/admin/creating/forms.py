@@ -70,7 +70,7 @@ class _TermsForm(OnceForm):
             "converted into the token at the current rate."
         ),
     )
-    token = forms.ChoiceField(widget=portal.Select, help_text="What the customer pays in.")
+    token = forms.ChoiceField(widget=portal.Select, help_text="The token that the customer pays in.")
     recipient_address = _plain_text(
         "The address on the token's chain that receives the money. Check it: payments can't be reversed.",
         max_length=100,
@@ -181,7 +181,7 @@ class LinkForm(_TermsForm):
         required=False,
         label="Number of payments",
         widget=portal.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-        help_text="After so many payments, the link takes no more. Leave it empty for no limit.",
+        help_text="The maximum number of payments on this link. Leave it empty for no limit.",
     )
     expires_at = forms.DateTimeField(
         required=False,

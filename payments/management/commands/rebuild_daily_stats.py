@@ -16,7 +16,9 @@ class Command(BaseCommand):
     help = "Recount the daily statistics of the admin's dashboard. Safe to interrupt, and while the service runs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--days", type=int, help="number of days to recount, up to today (default: all)")
+        parser.add_argument(
+            "--days", type=int, help="recount only the last DAYS days, including today (default: all days)"
+        )
 
     def handle(self, *, days: int | None, **_: Any) -> None:
         """Recount from today backwards. Prints the progress."""
