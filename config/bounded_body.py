@@ -12,7 +12,7 @@ class BodyTooLarge(Exception):
 
 
 class BodyTooSlow(Exception):
-    """The body was still arriving after its deadline."""
+    """The body was not complete at its deadline."""
 
 
 class BoundedBody:

@@ -63,7 +63,7 @@ class Action:
         return {}
 
     def form_for(self, row: Any, data: Any, initial: dict[str, str]) -> ConfirmForm:  # noqa: ARG002 - the action interface
-        """Return the confirmation form. `data` is the submitted form, or None. Override to make the form depend on `row`."""
+        """Return the confirmation form. `data` is the submitted form, or None. Override it to fit the form to `row`."""
         return self.form(data, initial=initial)
 
     def lock(self, row: Any) -> Any:

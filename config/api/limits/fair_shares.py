@@ -22,7 +22,7 @@ from config.api.limits import rate_limits
 _PREFIX = "quittance-shares"
 
 # KEYS: one sorted set with the times of all calls, and one for each share. ARGV: the window in ms, the quota, an id of
-# this call, and `one_in` of each share. Returns the exceeded limit ("quota", "share" or ""), and the ms until it has room.
+# this call, and `one_in` of each share. Returns the exceeded limit ("quota", "share" or ""), and the ms to wait.
 _COUNT = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
