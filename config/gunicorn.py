@@ -1,4 +1,7 @@
-"""gunicorn's settings for the web process. All workers count requests in one folder for `/metrics`."""
+"""gunicorn's settings for the web process.
+
+All workers write their counts to one folder, from which `/metrics` reads them.
+"""
 
 import gc
 import os
@@ -9,7 +12,7 @@ from typing import Any
 
 from config.environment import load_or_exit
 
-# Checked before any worker starts, because gunicorn would restart a failing worker endlessly.
+# Check the settings before a worker starts. Otherwise gunicorn would restart failing workers endlessly.
 _env = load_or_exit()
 
 wsgi_app = "config.wsgi:application"
@@ -20,11 +23,11 @@ threads = 16
 graceful_timeout = 25
 # Most connections are idle or wait for the rest of a slow request.
 worker_connections = 1000
-# The control socket is unused, and the home directory, its place, is read-only in deployments.
+# The control socket is unused. It would be in the home directory, which is read-only in deployments.
 control_socket_disable = True
-# By default, gunicorn accepts the headers SCRIPT_NAME and PATH_INFO from a proxy on this machine, and most proxies pass
-# on those of a client. The client could then choose the path that the middleware sees, and so avoid its limits. With
-# this setting, gunicorn drops all headers with underscores.
+# With this setting, gunicorn drops all headers with underscores. Otherwise it would accept SCRIPT_NAME and PATH_INFO
+# from a proxy on this machine, and most proxies pass on a client's headers. The client could then choose the path that
+# the middleware sees, and avoid the rate limits.
 forwarder_headers = ""
 # Files are sent in chunks, each within a time limit.
 sendfile = False

@@ -1,4 +1,4 @@
-"""Queues: the rows of one table that are due for one kind of work, leased in turns."""
+"""A queue: the rows of one table that are due for one kind of work."""
 
 import logging
 import time
@@ -49,17 +49,17 @@ class Queue:
         return [lane for (lane,) in self._rows("lanes", now=now)]
 
     def pick(self, now: datetime, most: int, lane: Any = None) -> list[Any]:
-        """Return the keys of up to `most` due rows of the lane that no worker holds, owners taking turns."""
+        """Return the keys of up to `most` due rows of the lane that no worker holds. Owners take turns."""
         return [key for (key,) in self._rows("pick", now=now, most=most, lane=lane)]
 
     def claim(self, now: datetime, most: int, lane: Any = None) -> Lease:
-        """Lease up to `most` due rows of the lane, owners taking turns."""
+        """Lease up to `most` due rows of the lane. Owners take turns."""
         return self.lease(now, self.pick(now, most, lane))
 
     def lease(self, now: datetime, keys: Sequence[Any]) -> Lease:
-        """Lease those of the rows that are due, and that no other worker has leased or locked.
+        """Lease the rows with these keys, except rows that aren't due or that another worker has leased or locked.
 
-        `now` decides what is due; the database's clock decides what is leased.
+        A row is due if its time is before `now`. The database's clock decides whether a row is leased.
         """
         asked_at, claim_id = time.monotonic(), uuid.uuid4()
         rows = self._rows("lease", now=now, keys=keys, claim_id=claim_id, duration=DURATION) if keys else []
@@ -70,7 +70,7 @@ class Queue:
 
     @cached_property
     def sql(self) -> dict[str, str]:
-        """The statements with the queue's table and columns filled in, by name."""
+        """The statements by name, with the queue's table and columns."""
         return {
             name: filled_in(
                 statement,
