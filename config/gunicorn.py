@@ -29,7 +29,7 @@ control_socket_disable = True
 # from a proxy on this machine, and most proxies pass on a client's headers. The client could then choose the path that
 # the middleware sees, and avoid the rate limits.
 forwarder_headers = ""
-# Files are sent in chunks, each within a time limit.
+# Without sendfile, files are sent in chunks, and each chunk has a time limit.
 sendfile = False
 
 # Load the application once and then fork, so that the workers share its memory.
@@ -38,7 +38,7 @@ preload_app = True
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SPARE_FILES = 512
 
-# This must be set before the application imports the metrics.
+# Set before the application imports the metrics.
 os.environ[_FOLDER] = tempfile.mkdtemp(prefix="quittance-metrics-")
 
 
@@ -51,7 +51,7 @@ def on_starting(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
 
 
 def when_ready(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Exclude loaded objects from garbage collection, which would copy them into each worker."""
+    """Let workers share the memory of loaded objects. Garbage collection would write to that memory and so copy it."""
     gc.collect()
     gc.freeze()
 
@@ -74,7 +74,7 @@ def worker_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's 
 
 
 def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Remove the gauges of a worker that exited; its counters stay."""
+    """Remove the gauges of a worker that exited. Its counters stay."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
