@@ -1,7 +1,7 @@
-"""Connections to receivers, which go to a checked address, have a deadline, and are reused for a short time.
+"""Connections to webhook receivers. They go only to checked IP addresses, and are reused for a short time.
 
-A reused connection goes to the address that was checked before, so it needs no lookup. The deadline is applied before
-each read and write, because a receiver that sends one byte a second would never exceed a timeout for a single read.
+A reused connection needs no DNS lookup, because its address was checked before. A connection has a deadline, which is
+checked before each read and write. A timeout for a single read isn't enough: a receiver could send one byte a second.
 """
 
 import ipaddress
@@ -23,7 +23,7 @@ MAX_IDLE_PER_RECEIVER = 8
 
 
 def _left(ends_at: float) -> float:
-    """Return the seconds until `ends_at` (of time.monotonic). Raises TimeoutError if none are left."""
+    """Return the seconds until `ends_at`, a time of time.monotonic. Raises TimeoutError if it has passed."""
     left = ends_at - time.monotonic()
     if left <= 0:
         raise TimeoutError
