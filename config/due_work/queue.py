@@ -26,13 +26,13 @@ class Queue:
 
     Args:
         due: The column with the time when a row is due.
-        owner: The column whose values take turns, usually the merchant.
-        waiting: The condition on rows that are in the queue at all. It may use `%(now)s`.
-        lane: Rows of different lanes are worked on in different threads. By default, there is one lane: None.
+        owner: Usually the column with the merchant. Owners take turns.
+        waiting: The condition for rows that are in the queue. It may use `%(now)s`.
+        lane: Each lane, such as a chain, has its own thread. By default, there is one lane: None.
         order: The order of one owner's rows. By default, the longest overdue come first.
-        has_lease: Whether rows are leased, in their columns `claim_id` and `lease_until`. Otherwise `pick` is the only
-            method to use, and the caller guards each change.
-        statements: Replaces statements of `statements.sql`.
+        has_lease: Whether rows have the columns `claim_id` and `lease_until`. Without them, call only `pick`, and
+            prevent double work yourself.
+        statements: Statements that replace those of `statements.sql`.
     """
 
     model: type[Model]
