@@ -15,9 +15,9 @@ import { stepList, type StepState } from "./steps";
 
 const LONG_CROSSING_MS = 15 * 60_000;
 const LONG_UNSEEN_MS = 5 * 60_000;
-/** Confirming takes long if it exceeds the time of its blocks by this much. */
+/** Confirmations are late if they take this much longer than their blocks should. */
 const LONG_CONFIRMING_MS = 5 * 60_000;
-/** No network in the catalogue is slower. */
+/** The block time of the slowest network in the catalogue. */
 const SLOWEST_BLOCK_MS = 15_000;
 
 export interface Following {
@@ -192,13 +192,16 @@ function isCrossing(payment: Payment): boolean {
 
 /** The steps of a direct payment. `payment` is null until the server lists it. */
 function directSteps(payment: Payment | null, waiting = 0): StepRow[] {
-  // The status `processing` only means that verification has started; confirmations mean that it was seen.
+  // The status `processing` only means that verification has started. Confirmations mean that the transaction was seen.
   const reached = !payment ? waiting : payment.confirmations > 0 ? 2 : 1;
   const steps: [string, string?][] = [[copy.stepSent], [copy.stepSeen], [copy.stepFinality, confirmationsText(payment)], [copy.stepPaid]];
   return inOrder(steps, reached, reached > 1);
 }
 
-/** The steps of a payment that the payer signed and another account sends; null until the server has the signature. */
+/**
+ * The steps of a payment that the payer signed and another account sends. `payment` is null until the server has the
+ * signature.
+ */
 function signedSteps(payment: Payment | null): StepRow[] {
   const isSent = Boolean(payment?.transaction_hash);
   const reached = isSent && payment && payment.confirmations > 0 ? 3 : isSent ? 2 : 1;
@@ -222,7 +225,7 @@ function crossingSteps(from: string, to: string, payment: Payment | null, waitin
   return inOrder(steps, reached, reached > 1);
 }
 
-/** Before the network has seen the transaction, the current step is `awaited`. */
+/** If the network hasn't seen the transaction yet, the current step is `awaited`. */
 function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): StepRow[] {
   const current = isSeen ? "current" : "awaited";
   return steps.map(([text, remark = ""], index) => {
@@ -231,13 +234,13 @@ function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): 
   });
 }
 
-/** The remark on the step of confirmations; a step's name stays the same while it runs. */
+/** The remark on the step of confirmations. It changes, but the step's name stays. */
 function confirmationsText(payment: Payment | null): string {
   const { done, needed } = payment ? depthOf(payment) : { done: 0, needed: null };
   return needed === null ? "" : copy.stepConfirmations(Math.min(done, needed), needed);
 }
 
-/** The confirmations of the delivery, or of the payment itself; `needed` is null if the chain's finality decides. */
+/** The confirmations of the delivery, or of the payment itself. `needed` is null if the chain's finality decides. */
 function depthOf(payment: Payment): { done: number; needed: number | null } {
   if (!isCrossing(payment)) return { done: payment.confirmations, needed: payment.confirmations_required };
   return { done: payment.destination_confirmations ?? 0, needed: payment.destination_confirmations_required };
@@ -247,7 +250,7 @@ function isDelivered({ destination_transaction_hash: delivered }: Payment): bool
   return Boolean(delivered);
 }
 
-/** `hash`: null for native coin that arrived at the deposit address in an unknown transaction. */
+/** `hash` is null if native coin arrived at the deposit address in an unknown transaction. */
 function transactionBox(label: string, hash: string | null, url: string | null, more: Child = null): HTMLElement {
   return el(
     "div",

@@ -10,12 +10,12 @@ import { Modal } from "./modal";
 import { Place } from "./place";
 import type { Options, Quittance } from "./quittance";
 
-/** Open the checkout over the page, full-screen on a phone. */
+/** Open the checkout over the page. On a phone, it is full-screen. */
 function open(options: Options): { close(): void } {
   return new Modal((events) => new CheckoutFrame(options, events, true), options);
 }
 
-/** Show the checkout inside an element, whose content it replaces. Its height follows the checkout's. */
+/** Show the checkout inside an element. It replaces the element's content, and sets its height. */
 function mount(element: Element | string, options: Options): { unmount(): void } {
   const target = typeof element === "string" ? document.querySelector(element) : element;
   if (!target) throw new TypeError(`Quittance.mount: there is no element ${String(element)}`);
