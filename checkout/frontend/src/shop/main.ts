@@ -1,8 +1,8 @@
 /**
  * `quittance.js`: opens a checkout over a shop's page, or inside it. If the checkout can't be embedded, the script
- * navigates to it instead.
+ * navigates to it.
  *
- * Use its events for the page only. Ship goods when the shop's server has received the webhook.
+ * Use the events only to update the page. Ship goods only when the shop's server has received the webhook.
  */
 
 import { CheckoutFrame } from "./frame";

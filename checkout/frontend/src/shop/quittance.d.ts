@@ -1,7 +1,7 @@
 /**
- * Types of `quittance.js` for shops that use TypeScript: copy this file into your project.
+ * Types of `quittance.js` for shops that use TypeScript. Copy this file into your project.
  *
- * Use its events for the page only. Ship goods when your server has received the webhook.
+ * Use the events only to update the page. Ship goods only when your server has received the webhook.
  */
 
 export interface Progress {
