@@ -212,7 +212,7 @@ def _header_lines(scope: Scope, name: bytes) -> list[str]:
 
 
 def _header(scope: Scope, name: bytes) -> str:
-    """Join the header's lines with commas, as gunicorn does in `web`."""
+    """Join repeated headers with commas, as gunicorn does in the `web` process."""
     return ",".join(_header_lines(scope, name))
 
 

@@ -1,4 +1,4 @@
-"""The aggregator's quotes and their outcomes: one row per quote; readers can wait for changes."""
+"""The aggregator's quotes and their outcomes, with one row per quote. Readers can wait for changes."""
 
 import threading
 import time
