@@ -33,8 +33,7 @@ class Event:
 def verify(header: str, body: bytes, secret: str, *, now: float) -> Event:
     """Return the event in `body`, if `header` has a valid signature with `secret`, made within 300 s of `now`.
 
-    `body` is the raw body. If it is parsed and serialised again, its bytes may change. Raises SignatureError for
-    anything else.
+    `body` is the raw body. If it is parsed and serialised again, its bytes may change. Otherwise raise SignatureError.
     """
     timestamp, signatures = _parse(header)
     if abs(now - int(timestamp)) > TOLERANCE_SECONDS:
