@@ -30,7 +30,7 @@ from payments.requests.creation import NewRequest
 from payments.requests.link_limits import link_inactive, why_closed
 
 MAX_PAYMENTS = 1_000_000
-# The link sets these fields of a request.
+# The payment link sets these fields, so a request from a link can't.
 _SET_BY_LINK = ("token_id", "chain_id", "recipient_address", "price", "expires_in")
 _OWN = ("external_id", "description", "metadata", "redirect_url", "cancel_url", "webhook_url", "references")
 

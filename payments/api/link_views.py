@@ -101,7 +101,7 @@ class PaymentLinkObject(Answer, kw_only=True):
 
 
 def link_objects(links: Sequence[PaymentLink]) -> list[PaymentLinkObject]:
-    """Return the links with the counts of their payments, in one query for all."""
+    """Return the links as API objects. One query counts their payments."""
     counts = payments_counts(links)
     return [_object(link, counts[link.pk]) for link in links]
 
@@ -131,7 +131,7 @@ def _object(link: PaymentLink, payments_count: int) -> PaymentLinkObject:
 
 
 class PaymentLinkViewSet(OwnRequestsViewSet):
-    """A merchant's payment links; other merchants' links return 404."""
+    """The merchant's own payment links. Another merchant's link is a 404."""
 
     def own(self) -> QuerySet[PaymentLink]:
         return with_catalogue(merchant_of(self.request).payment_links.all())

@@ -23,7 +23,7 @@ _BoundByText = Annotated[str, Choices(Payment.BoundBy.choices)]
 
 
 class PaymentFields(Answer, kw_only=True):
-    """The fields of a payment that both the merchant and the customer may see."""
+    """Fields that merchants and customers see."""
 
     id: Annotated[str, doc("`pay_` and 24 characters.")]
     object: Annotated[Literal["payment"], doc("Always `payment`.")] = "payment"
@@ -168,7 +168,7 @@ class PaymentFields(Answer, kw_only=True):
 
     @classmethod
     def of(cls, payment: Payment, **own: Any) -> Self:
-        """Return the payment's object. `own` has the fields of the subclass."""
+        """Build the API object. `own` has the fields that a subclass adds."""
         request = payment.request
         decimals = request.token.decimals
         sent_decimals = payment.token.decimals if payment.token else decimals
@@ -232,18 +232,18 @@ class PaymentObject(PaymentFields, kw_only=True):
 
 
 def payment_object(payment: Payment) -> PaymentObject:
-    """Return the payment for its merchant. The request, both tokens and both chains must be loaded."""
+    """The payment's request must be loaded. So must the tokens and chains of both."""
     value = payment.value and ValueObject(**payment.value)
     return PaymentObject.of(payment, from_address=payment.from_address or None, value=value)
 
 
 def submitted_payment(payment: Payment) -> PaymentObject:
-    """Return the payment for its submitter. Anyone with the link can submit, so the payer is left out."""
+    """Hide the payer, since anyone with the checkout link can submit a transaction."""
     return PaymentObject.of(payment, from_address=None, value=None)
 
 
 class RequestFields(Answer, kw_only=True):
-    """The fields of a payment request that both the merchant and the customer may see."""
+    """Fields that merchants and customers see."""
 
     id: Annotated[Uuid, doc("The id: a UUID. Later requests have larger ids.")]
     shortcode: Annotated[str, doc("The 12 characters in the checkout page's URL.")]
@@ -304,7 +304,7 @@ class RequestFields(Answer, kw_only=True):
 
     @classmethod
     def of(cls, request: PaymentRequest, **own: Any) -> Self:
-        """Return the request's object; its token must be loaded. `own` has the fields of the subclass."""
+        """Build the API object. The request's token must be loaded. `own` has the fields that a subclass adds."""
         return cls(
             id=str(request.id),
             shortcode=request.shortcode,
@@ -418,6 +418,6 @@ def request_detail(request: PaymentRequest) -> PaymentRequestDetail:
 
 
 def request_objects(requests: Sequence[PaymentRequest]) -> list[PaymentRequestObject]:
-    """Return the requests with their refunds, in one query for all refunds."""
+    """Return the requests with their refunds. One query reads all refunds."""
     refunds = refunds_by_request(requests)
     return [request_object(request, refunds[request.pk]) for request in requests]

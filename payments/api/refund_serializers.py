@@ -19,7 +19,7 @@ from payments.models import PaymentRequest
 
 @described("NewRefund", "The amount and the wallet of a refund.", examples.NEW_REFUND)
 class CreateRefundSerializer(StrictSerializer):
-    """The body of POST …/refunds. The context's `request` is the payment request."""
+    """The body of POST …/refunds. `context["request"]` is the payment request."""
 
     amount = AnyJSONField(
         required=False,
@@ -56,7 +56,7 @@ class CreateRefundSerializer(StrictSerializer):
     )
 
     def validate(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the amount and the address for the request's token and chain; report both failures at once."""
+        """Parse the amount and the address. If both are invalid, report both."""
         request: PaymentRequest = self.context["request"]
         values, problems = dict(attrs), {}
         if values.get("amount") is not None:
@@ -85,7 +85,7 @@ class RefundAddressSerializer(StrictSerializer):
     )
 
     def address_for(self, request: PaymentRequest) -> str:
-        """Return the address in its canonical form, for a refund of this request. Raises ApiError."""
+        """Return the refund's canonical address. Raises ApiError."""
         try:
             return _payable(request, self.validated_data["recipient_address"])
         except AddressError as error:
@@ -125,10 +125,9 @@ class SubmitRefundSerializer(StrictSerializer):
 
 
 def refund_recipient(request: PaymentRequest, text: str) -> str:
-    """Return the canonical address for a refund of this request.
+    """Return the refund's canonical address. Queries no node; `require_payable_recipient` does.
 
-    Raises AddressError for the wallet that received the payment, and for addresses that would lose the funds.
-    `require_payable_recipient` also queries the chain.
+    Raises AddressError if the address received the payment, or if it would lose the funds.
     """
     address = recipient_address(request.chain, text)
     if address == request.recipient_address:

@@ -35,12 +35,12 @@ _LIST = list_of(RefundObject, "RefundList")
 
 
 class RefundViewSet(OwnRequestsViewSet):
-    """A merchant's refunds; other merchants' refunds return 404."""
+    """The merchant's own refunds. Another merchant's refund is a 404."""
 
     writing_needs = CanCreateRefunds
 
     def own(self) -> QuerySet[Refund]:
-        """Return the key's merchant's refunds with the relations that their objects read."""
+        """Load all relations that the refund's API object reads."""
         return with_request(merchant_of(self.request).refunds.all())
 
     def find_refund(self, id: str) -> Refund:

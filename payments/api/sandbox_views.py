@@ -54,7 +54,7 @@ class SimulateSerializer(StrictSerializer):
 
 class SandboxViewSet(PaymentRequestViewSet):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Return 404 outside staging before authentication, like any unknown path."""
+        """Outside staging, return 404 before authentication, as for any unknown path."""
         if not is_open():
             raise ApiError(ErrorCode.RESOURCE_MISSING, UNKNOWN_PATH)
         super().initial(request, *args, **kwargs)

@@ -48,7 +48,7 @@ _MAX_METADATA_VALUE = 500
 
 @extend_schema_field({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"})
 class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
-    """Accept any JSON value; validated together with other fields."""
+    """Accept any JSON value. `validate_together` checks it together with other fields."""
 
     def to_internal_value(self, data: Any) -> Any:
         return data
@@ -83,7 +83,7 @@ class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
     """Up to 50 pairs of strings, stored unchanged."""
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
-        """Validate the pairs; report each invalid pair under its key."""
+        """Report each invalid pair under its own key."""
         if not isinstance(data, Mapping):
             raise invalid(f"This should be an object of pairs of strings; got {kind_of(data)}.")
         if len(data) > _MAX_METADATA_PAIRS:
@@ -137,15 +137,16 @@ class PriceSerializer(StrictSerializer):
     "NewPaymentRequest", "The requested amount, token, chain and recipient.", examples.NEW_PAYMENT_REQUEST
 )
 class CreateRequestSerializer(StrictSerializer):
-    """The body of POST /api/payment-requests; `payments.api.link_serializers` reads one with a `payment_link`.
+    """The body of POST /api/payment-requests. For a body with a `payment_link`, see
+    `payments.api.link_serializers`.
 
-    The context's `merchant` limits the recipients; `create_request` checks that again under a lock.
+    `context["merchant"]` limits the recipients. `create_request` checks the recipient again under a lock.
     """
 
     checked_together: ClassVar[tuple[str, ...]] = (
         "amount", "price", "token_id", "chain_id", "recipient_address", "expires_in",
     )  # fmt: skip
-    # These fields are optional in the schema, because a body with a `payment_link` has none of them.
+    # Optional in the schema, because a body with a `payment_link` has none of these fields.
     schema_optional: ClassVar[tuple[str, ...]] = ("token_id", "chain_id", "recipient_address")
     alternatives: ClassVar[Alternatives] = Alternatives(
         names=("amount", "price"),
@@ -248,7 +249,7 @@ class CreateRequestSerializer(StrictSerializer):
     )
 
     def to_internal_value(self, data: Any) -> Any:
-        """Validate each field, then the fields together; report all failures at once."""
+        """Validate each field, then all fields together. Report every problem at once."""
         values, problems = self.read_fields(data)
         sent = self.alternatives.sent(data)
         for problem in self.alternatives.problems(sent, values.get("expires_in")):
@@ -263,9 +264,9 @@ class CreateRequestSerializer(StrictSerializer):
         return values
 
     def read_fields(self, data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Validate each field by itself; return valid fields and all problems.
+        """Return the valid fields and the problems, by field.
 
-        If there are problems, only the valid fields of `checked_together` are returned.
+        If a field has a problem, only the valid fields of `checked_together` are returned.
         """
         try:
             return super().to_internal_value(data), {}
@@ -301,7 +302,7 @@ class CreateRequestSerializer(StrictSerializer):
         return problems
 
     def _recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
-        """Return why the merchant doesn't allow the address. Raises AddressError if the chain rejects it."""
+        """Return the problem if the merchant doesn't allow this recipient. Raises AddressError."""
         merchant: Merchant = self.context["merchant"]
         problem = recipient_problem(merchant, chain.chain_type, address)
         if problem is not None:
@@ -311,7 +312,7 @@ class CreateRequestSerializer(StrictSerializer):
 
     @classmethod
     def order(cls, body: Any, merchant: Merchant) -> NewRequest:
-        """Validate a body. With a price, the amount is 0 until it is converted. Raises ValidationError."""
+        """Validate a body. Raises ValidationError. A price is converted later, so the amount is then 0."""
         data = cls.read(body, merchant=merchant)
         price = data.get("price")
         seconds = data.get("expires_in")
@@ -351,7 +352,7 @@ class RequestListQuery(SimulatedListQuery):
     created_before = TimeInQueryField(required=False, help_text="Only requests created before this time.")
 
     def validate_token_id(self, token_id: int) -> int:
-        """Accept active and inactive tokens, so that old requests can be listed."""
+        """Accept inactive tokens too: old requests have them."""
         if find_token(token_id, active_only=False) is None:
             raise invalid(f"There is no token {token_id}.", ErrorCode.TOKEN_UNKNOWN)
         return token_id
@@ -389,7 +390,7 @@ class SubmitTransactionSerializer(StrictSerializer):
     def transaction(self) -> tuple[Chain, str]:
         """Return the chain and the canonical hash. Raises ApiError."""
         chain_id = self.validated_data["chain_id"]
-        # Accept an inactive chain: transactions that were sent before it became inactive may still confirm.
+        # The chain may be inactive: its earlier transactions can still confirm.
         chain = find_chain(chain_id, active_only=False)
         if chain is None:
             raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
@@ -402,7 +403,7 @@ class SubmitTransactionSerializer(StrictSerializer):
 def require_payable_recipient(chain: Chain, address: str) -> None:
     """Raise AddressError if the chain rejects the recipient.
 
-    If the nodes are down, the address is accepted: building the transaction checks again.
+    If no node responds, accept the address: it is checked again when the transaction is built.
     """
     try:
         problem = get_client(chain).recipient_problem(address)

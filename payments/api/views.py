@@ -63,7 +63,7 @@ _PAYMENT = {**_REQUEST, "payment_id": "The payment's `id`."}
 
 
 class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
-    """A merchant's payment requests; other merchants' requests return 404."""
+    """The merchant's own payment requests. Another merchant's request is a 404."""
 
     queryset = PaymentRequest.objects.none()
     lookup_field = "id"
@@ -73,11 +73,11 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
         return merchant_of(self.request).payment_requests.filter(is_refund=False)
 
     def get_permissions(self) -> list[BasePermission]:
-        """Require any active key to read, and `writing_needs` to write."""
+        """Any active key can read. To write, a key needs the permission `writing_needs`."""
         return [HasApiKey() if self.request.method in SAFE_METHODS else self.writing_needs()]
 
     def find(self, id: str) -> PaymentRequest:
-        """Return the merchant's request with this id. Raises ObjectMissing."""
+        """Raises ObjectMissing."""
         try:
             request_id = uuid.UUID(id)
         except ValueError:
@@ -89,7 +89,7 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
         return payment_request
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
-        """Forbid caching: the response is only for the holder of this API key."""
+        """Forbid caching, since the response is only for the holder of this API key."""
         final: Response = super().finalize_response(request, response, *args, **kwargs)
         final["Cache-Control"] = "no-store"
         return final
@@ -217,7 +217,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Effect:
-        """Submit a transaction: 201 with a new payment, 200 with a known one."""
+        """Submit a transaction. Returns 201 for a new payment, 200 for a known transaction."""
         payment_request = self.find(id)
         serializer = SubmitTransactionSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
@@ -311,7 +311,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         },
     )
     def accept(self, request: Request, id: str, payment_id: str) -> Effect:
-        """Accept an unbound transaction, or a credited payment of a request that is paid in full."""
+        """Accept a transaction that nothing links to the request, or a late payment of a request that is paid in
+        full.
+        """
         payment = self.find_payment(id, payment_id)
         serializer = AcceptPaymentSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
