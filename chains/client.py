@@ -67,8 +67,7 @@ class Transfer:
     - `amount`: the amount that arrived.
     - `slot`: the transfer's position in the transaction, by which it is credited only once. For an EVM token, it is the
       log's position in its receipt; for EVM native coin, `value` or the inner call's path. On Solana, it is the
-      instruction's path (`2`, or `2.5` for an inner instruction). Lamports can also arrive without an instruction:
-      `gain.3` is such a gain of the account of the fourth key.
+      instruction's path (`2`, `2.5` if inner). `gain.3` is the fourth key's gain of lamports without an instruction.
 
     The other fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
