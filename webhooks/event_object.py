@@ -1,4 +1,4 @@
-"""The `data.object` of events. `payments` creates it; a test event has invented values."""
+"""The `data.object` of events. `payments` creates it for real events. In a test event, the values are invented."""
 
 from typing import Annotated, Any, Literal
 
@@ -71,8 +71,6 @@ class EventToken(Answer, kw_only=True):
     EXAMPLE,
 )
 class EventObject(Answer, kw_only=True):
-    """`data.object` of an event."""
-
     id: Annotated[
         str | None,
         doc(

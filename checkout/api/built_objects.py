@@ -1,4 +1,4 @@
-"""Objects that wallets sign, in the API's responses: transactions, approvals and proofs."""
+"""Transactions, approvals and proofs in the API's responses. Wallets sign them."""
 
 from typing import Annotated, Any
 
@@ -69,7 +69,7 @@ _SOLANA_TRANSACTION = {
     },
 )
 class PayerProofOrder(Answer, kw_only=True):
-    """`payer_proof` of a built transaction."""
+    """The field `payer_proof` of a built transaction."""
 
     message: Annotated[str, doc("The message to sign, byte for byte.")]
     expires_at: Annotated[Time, doc("The deadline for the proof.")]

@@ -1,4 +1,4 @@
-"""The checkout in the API's responses: the customer's view, without the merchant's private data."""
+"""The checkout in the API's responses. It is for customers, so it has no private data of the merchant."""
 
 import hashlib
 from typing import Annotated, Any, Literal
@@ -205,7 +205,7 @@ def checkout_refunds(request: PaymentRequest) -> list[CheckoutRefund]:
 
 @described("PayWith", "Whether the request can be paid with other tokens.", {"is_routed": True})
 class PayWith(Answer, kw_only=True):
-    """`pay_with` of the checkout."""
+    """The field `pay_with` of the checkout."""
 
     is_routed: Annotated[
         bool,
@@ -255,7 +255,7 @@ class Checkout(RequestFields, kw_only=True):
 
 
 def checkout_object(request: PaymentRequest) -> Checkout:
-    """Return the checkout without the server's time."""
+    """Return the checkout, without the server's time (see `with_server_time`)."""
     payments = weightiest_payments(request)
     is_final = request.status != PaymentRequest.Status.ACTIVE and not any(
         payment.is_open for payment in payments
@@ -267,7 +267,7 @@ def checkout_object(request: PaymentRequest) -> Checkout:
         chain=CheckoutChain.of(request.chain),
         cancel_url=return_url(request.cancel_url, request),
         redirect_url=return_url(request.redirect_url, request) if completed else None,
-        # The merchant sends a refund themselves, so its page has no support contact.
+        # The merchant pays the refund, so the refund's page doesn't show the merchant's support contact.
         merchant=CheckoutMerchant.of(request.merchant, has_support=not request.is_refund),
         payments=[checkout_payment(payment) for payment in payments],
         refunds=refunds,
@@ -281,10 +281,11 @@ def checkout_object(request: PaymentRequest) -> Checkout:
 
 
 def _is_available(request: PaymentRequest) -> bool:
-    """Whether money may be sent for the request.
+    """Whether the customer may send money.
 
-    The amount of a failed refund may have been refunded otherwise. An active request can be paid in full: if a
-    reorganised payment comes back after others replaced it, the request waits for the merchant.
+    A failed refund is not payable, because the merchant may have refunded the amount in another way. An active request
+    can already be paid in full: a payment was reorganised, others replaced it, and then it came back. The request then
+    waits for the merchant.
     """
     if request.status != PaymentRequest.Status.ACTIVE:
         return request.is_available
@@ -293,17 +294,17 @@ def _is_available(request: PaymentRequest) -> bool:
 
 
 def _is_routed(request: PaymentRequest) -> bool:
-    """Whether other tokens may be offered. Refunds are paid in the requested token."""
+    """Whether the customer may pay with other tokens. A refund is always paid in the requested token."""
     return bool(settings.ROUTING_PROVIDERS) and is_on(Feature.SWAPS) and not request.is_refund
 
 
 def details_etag(checkout: Checkout) -> str:
-    """Return the ETag of the details, before the server's time is added."""
+    """Return the ETag of the details. It doesn't depend on the server's time, which is added later."""
     return '"' + hashlib.sha256(msgspec.json.encode(checkout)).hexdigest()[:32] + '"'
 
 
 def with_server_time(checkout: Checkout) -> Checkout:
-    """Add the server's time, which the ETag excludes, and return the same object."""
+    """Add the server's time to the details, and return them."""
     checkout.server_time = required_timestamp(timezone.now())
     return checkout
 
@@ -311,7 +312,7 @@ def with_server_time(checkout: Checkout) -> Checkout:
 def _poll_in_ms(
     request: PaymentRequest, payments: list[Payment], refunds: list[CheckoutRefund], is_final: bool
 ) -> int:
-    """Return the polling interval: about one block while a payment is open."""
+    """Return the polling interval. If a payment is open, it is about one block."""
     if is_final:
         is_refunding = any(refund.status != Refund.Status.COMPLETED for refund in refunds)
         return _IDLE_POLL_MS if is_refunding else _FINAL_POLL_MS

@@ -1,4 +1,4 @@
-"""The bodies that the checkout's endpoints accept."""
+"""The bodies of calls to the checkout's endpoints."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ class RoutesSerializer(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
-        """Require exactly one of `token_id` and `token_address`; null counts as missing."""
+        """Require exactly one of `token_id` and `token_address`. Null counts as missing."""
         attrs = {name: value for name, value in attrs.items() if value is not None}
         if ("token_id" in attrs) == ("token_address" in attrs):
             code = "parameter_invalid" if "token_id" in attrs else "parameter_missing"
@@ -66,7 +66,7 @@ class ChainIdsField(serializers.ListField):
         super().__init__(child=WholeNumberField(), allow_empty=False, max_length=MAX_CHAINS, **options)
 
     def to_internal_value(self, data: Any) -> list[int]:
-        """Return the ids, or report the list or each invalid item."""
+        """Return the ids. Report an error of the list, or of each invalid item."""
         if not isinstance(data, list):
             raise invalid(f"This should be an array of chain ids; got {kind_of(data)}.")
         if not 0 < len(data) <= MAX_CHAINS:
@@ -163,7 +163,7 @@ class SubmitPaymentSerializer(StrictSerializer):
     {"route_id": _ROUTE_ID, "signature": "0x" + "1b" * 65},
 )
 class AuthorizationSerializer(StrictSerializer):
-    """The body of POST …/authorizations: what the payer signed, for the operator to send."""
+    """The body of POST …/authorizations: a transfer that the payer signed. The operator sends it."""
 
     route_id = TextField(max_length=64, help_text="The `id` of the sponsored route.")
     signature = TextField(
@@ -185,7 +185,7 @@ class AuthorizationSerializer(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
-        """Require exactly one of `signature` and `transaction`; null counts as missing."""
+        """Require exactly one of `signature` and `transaction`. Null counts as missing."""
         attrs = {name: value for name, value in attrs.items() if value is not None}
         if ("signature" in attrs) == ("transaction" in attrs):
             code = "parameter_invalid" if "signature" in attrs else "parameter_missing"
@@ -212,7 +212,7 @@ class ProofMessageSerializer(StrictSerializer):
     {"route_id": _ROUTE_ID, "wallet_address": _WALLET, "signature": "0x" + "1b" * 65},
 )
 class PayerProofSerializer(StrictSerializer):
-    """The body of POST …/payer-proof: the signature of a message for a route, or for a transfer that was sent."""
+    """The body of POST …/payer-proof: the signature of a message about a route, or about a transfer that was sent."""
 
     route_id = TextField(
         max_length=64,
@@ -239,7 +239,7 @@ class PayerProofSerializer(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
-        """Require exactly one of `route_id` and `payment_id`; null counts as missing."""
+        """Require exactly one of `route_id` and `payment_id`. Null counts as missing."""
         attrs = {name: value for name, value in attrs.items() if value is not None}
         if ("route_id" in attrs) == ("payment_id" in attrs):
             code = "parameter_invalid" if "route_id" in attrs else "parameter_missing"

@@ -1,4 +1,4 @@
-"""The checkout's public endpoints. Anyone who knows a request's id or shortcode may call them."""
+"""The checkout's public endpoints. Everyone who knows a request's id or shortcode may call them."""
 
 from typing import Any
 
@@ -111,8 +111,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         answers={(200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, "The stream.")},
     )
     def events(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
-        """Return 404: the `events` process serves streams, and a call here means that its proxy rule is
-        missing.
+        """Return 404.
+
+        The `events` process serves streams. If a call arrives here, the proxy has no rule for that process.
         """
         find_request(id)
         message = "Changes are not streamed here. Poll the payment request instead."
@@ -142,7 +143,7 @@ class CheckoutViewSet(viewsets.ViewSet):
     def routes(self, request: Request, id: str) -> Response:
         payment_request = find_request(id)
         body = validated(RoutesSerializer, request)
-        # A refund may be paid in an inactive token.
+        # A refund may use an inactive token.
         active_only = not payment_request.is_refund
         chain = chain_of(body["chain_id"], active_only=active_only)
         wallet_address = wallet_of(chain, body["wallet_address"])
@@ -401,7 +402,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Response:
-        """Submit a transaction: 201 with a new payment, 200 with a known one."""
+        """Submit a transaction. The status is 201 for a new payment, and 200 for a known one."""
         payment_request = find_request(id)
         body = validated(SubmitPaymentSerializer, request)
         chain = chain_of(body["chain_id"], active_only=False)

@@ -26,7 +26,7 @@ from payments.routes.approvals import check_approval
 
 
 class WalletViewSet(viewsets.ViewSet):
-    """Needs no credentials and requests no quotes."""
+    """It needs no credentials, and requests no quotes."""
 
     authentication_classes = ()
     permission_classes = ()

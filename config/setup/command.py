@@ -1,4 +1,4 @@
-"""The command `manage.py setup`: read flags, prompt for missing settings, write `.env`, and run doctor."""
+"""`manage.py setup`: read the flags, prompt for missing settings, write `.env`, and run doctor."""
 
 import argparse
 import getpass
@@ -40,7 +40,7 @@ def main(
     run: Run | None = None,
     folder: Path = REPOSITORY,
 ) -> int:
-    """Write `.env` in `folder`. Return the exit code: 0, the code of a failed step, or 2 if nothing was written."""
+    """Write `.env` in `folder`. Return the exit code: 0, the code of a failed step, or 2 if `.env` was not written."""
     options = _parser().parse_args(arguments)
     path = folder / ".env"
     if path.exists() or path.is_symlink():
@@ -121,7 +121,7 @@ def _finish(options: argparse.Namespace, run: Run) -> int:
     if options.migrate:
         steps += [["migrate", "--noinput"], ["collectstatic", "--noinput", "--verbosity", "0"]]
     if options.catalogue:
-        # An absolute path, because the command runs in another folder.
+        # The path must be absolute, because the command runs in another folder.
         steps.append(["load_catalogue", str(Path(options.catalogue).resolve())])
     for step in steps:
         if code := run(step):

@@ -15,7 +15,7 @@ from merchants.staff.roles import MEMBER_ROLES, role_of
 
 
 class StaffForm(ChoosesMerchant, portal.UserForm[User]):
-    """An existing user: name, status and role. Users can't change their own role."""
+    """The form of an existing user. Users can't change their own role."""
 
     role = forms.ChoiceField(choices=list(ROLE_TEXTS.items()), widget=portal.Radios)
     merchant = forms.ModelChoiceField(
@@ -48,7 +48,7 @@ class StaffForm(ChoosesMerchant, portal.UserForm[User]):
         )
 
     def clean(self) -> dict[str, Any]:
-        """Require a merchant for a merchant's role; reject a change of the user's own role or status."""
+        """Require a merchant if the role is one of a merchant's. Reject a change of the user's own role or status."""
         cleaned = super().clean() or {}
         is_member = cleaned.get("role") in MEMBER_ROLES
         if is_member and cleaned.get("merchant") is None and "merchant" not in self.errors:

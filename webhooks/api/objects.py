@@ -55,7 +55,7 @@ _DELIVERY: dict[str, Any] = {
     _CONFIGURATION,
 )
 class WebhookConfiguration(Answer, kw_only=True):
-    """A merchant's endpoint with its secret in plain text; all null without an endpoint."""
+    """A merchant's endpoint, with its secret in plain text. Without an endpoint, all fields are null."""
 
     object: Annotated[Literal["webhook_configuration"], doc("Always `webhook_configuration`.")] = (
         "webhook_configuration"
@@ -146,7 +146,10 @@ class Redelivery(Answer, kw_only=True):
     },
 )
 class EventEnvelope(Answer, kw_only=True):
-    """Only describes an event: events are stored as the bytes that are sent (`webhooks.events.envelope`)."""
+    """Describes an event in the API reference.
+
+    Events aren't encoded from it: `webhooks.events.envelope` stores their bytes.
+    """
 
     id: Annotated[str, doc("`evt_` and 24 characters. Handle each id once: the same event can arrive again.")]
     type: Annotated[EventTypeText, doc("The event type.")]
@@ -217,7 +220,7 @@ class DeliveryObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, delivery: Delivery, **own: Any) -> Self:
-        """Return the delivery's object. `own` has the fields of the subclass."""
+        """Return the response object. `own` are the fields that a subclass adds."""
         return cls(
             id=delivery.id,
             event_id=delivery.public_event_id,
@@ -235,7 +238,7 @@ class DeliveryObject(Answer, kw_only=True):
 
 
 def _url(delivery: Delivery) -> str | None:
-    """Return the current URL: the payment request's own or, without one, the endpoint's."""
+    """Return the current URL. It is the payment request's own URL, or the endpoint's if the request has none."""
     if delivery.url_override:
         return delivery.url_override
     endpoint = getattr(delivery.merchant, "webhook_endpoint", None)

@@ -24,7 +24,7 @@ _MAX_TYPES_NAMED = 50
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
 class WebhookAddressField(TextField):
-    """A URL that the service itself calls. Private addresses are rejected."""
+    """The URL of a receiver. The service will call it, so private addresses are rejected."""
 
     default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
 
@@ -67,10 +67,10 @@ class EventTypesField(serializers.ListField):
     },
 )
 class EndpointChangeSerializer(StrictSerializer):
-    """The body of PUT. Omitted or null fields other than `url` keep their value.
+    """The body of PUT. Omitted or null fields keep their value, except `url`.
 
-    A null `enabled_events` restores the default types. If `url` is omitted, the body sets the types for requests
-    with their own `webhook_url`; `configure` rejects this while the merchant has a URL.
+    A null `enabled_events` restores the default types. `url` may be omitted if the merchant has no URL: the event types
+    then apply to payment requests with their own `webhook_url`.
     """
 
     url = WebhookAddressField(
@@ -109,12 +109,12 @@ class EndpointChangeSerializer(StrictSerializer):
     )
 
     def to_internal_value(self, data: Any) -> Any:
-        """Require `url` unless the event types are set."""
+        """Require `url` if the body has no event types."""
         self.fields["url"].required = not (isinstance(data, dict) and "enabled_events" in data)
         return super().to_internal_value(data)
 
     def change(self) -> Change:
-        """Return the change with the event types in their declared order, each once."""
+        """Return the change. Sort the event types in their declared order, without duplicates."""
         data = self.validated_data
         events = data.get("enabled_events", UNCHANGED)
         if isinstance(events, list):

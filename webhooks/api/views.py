@@ -1,5 +1,6 @@
-"""`/api/webhooks`, its test and its deliveries, and `/api/events`. Responses may contain the secret and are
-never cached.
+"""The API's calls at `/api/webhooks` and `/api/events`.
+
+Responses are never cached, because they may contain the secret.
 """
 
 import msgspec
@@ -106,7 +107,7 @@ class TestView(_WebhookView):
         answers={200: OpenApiResponse(TestResult, "The result.")},
     )
     def post(self, request: Request) -> Effect:
-        """Send a test event and return the result, without the receiver's response body."""
+        """Send a test event and return the result. The receiver's response body is left out."""
         body = TestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         type_ = body.validated_data["type"] or EventType.PAYMENT_SUCCEEDED
@@ -128,7 +129,7 @@ class TestView(_WebhookView):
 
 @method_decorator(cache_control(no_store=True), name="dispatch")
 class DeliveryViewSet(viewsets.ViewSet):
-    """The merchant's deliveries, test events included."""
+    """The merchant's deliveries, including those of test events."""
 
     permission_classes = (CanManageWebhooks,)
 
@@ -137,7 +138,7 @@ class DeliveryViewSet(viewsets.ViewSet):
         return deliveries.select_related("merchant__webhook_endpoint").defer("own_body")
 
     def find(self, request: Request, id: str) -> Delivery:
-        """Return the merchant's delivery with this id. Raises ObjectMissing."""
+        """Raises ObjectMissing."""
         return find_object(self.own(request), "webhook delivery", id)
 
     @operation(
@@ -153,8 +154,8 @@ class DeliveryViewSet(viewsets.ViewSet):
         own = self.own(request)
         rows = own.filter(**conditions(query, _DELIVERY_FILTERS))
         if event_id := query.get("event_id"):
-            # A test event has no event row, so its id is also compared with `public_event_id`. Each condition has an
-            # index.
+            # A test event has no row in the table of events. Its id is only in `public_event_id`. Each of the two
+            # conditions has an index.
             rows = rows.filter(Q(event=event_id) | Q(event=None, public_event_id=event_id))
         page = page_of(rows, query, cursors=own)
         return list_answer(request, page, [DeliveryObject.of(row) for row in page.rows])
@@ -223,7 +224,7 @@ class DeliveryViewSet(viewsets.ViewSet):
 
 @method_decorator(cache_control(no_store=True), name="dispatch")
 class EventViewSet(viewsets.ViewSet):
-    """The merchant's events, whether or not they were sent."""
+    """The merchant's events, also those that were never sent."""
 
     permission_classes = (HasApiKey,)
 
@@ -236,7 +237,7 @@ class EventViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(EventList, "One page.")},
     )
     def list(self, request: Request) -> Response:
-        """Return the signed envelopes, newest first, with exact integers."""
+        """Return the envelopes exactly as they were signed, newest first. Parsing them could change large integers."""
         query = read_query(EventListQuery, request)
         own = merchant_of(request).events.all()
         page = page_of(own.filter(**conditions(query, _EVENT_FILTERS)), query, cursors=own, time="created")

@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         only = options["only"] or settings.DOCTOR_CHECKS
-        logging.disable(logging.ERROR)  # the report describes the errors more plainly
+        logging.disable(logging.ERROR)  # the report describes these errors better
         try:
             report = run({name: path for name, path in settings.DOCTOR_CHECKS.items() if name in only})
         finally:

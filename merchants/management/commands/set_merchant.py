@@ -133,7 +133,7 @@ def _currency(code: str) -> str:
 
 
 def _set_theme(merchant: Merchant, options: dict[str, Any]) -> list[str]:
-    """Set a merchant's customer-facing settings, validated by the admin form; return their names."""
+    """Change settings of a merchant's checkout, validated by the admin form. Return the names of the settings."""
     given = {name: options[name] for name in _THEME if options[name] is not None}
     if not given:
         return []
@@ -146,7 +146,7 @@ def _set_theme(merchant: Merchant, options: dict[str, Any]) -> list[str]:
         ),
     )
     form = form_class(given, instance=merchant)
-    # The form declares these fields outside the theme.
+    # Keep only the fields whose options were given.
     for name in set(form.fields) - set(given):
         del form.fields[name]
     if not form.is_valid():

@@ -1,4 +1,4 @@
-"""`quittance webhooks` and `quittance deliveries`: the endpoint and the deliveries to it."""
+"""`quittance webhooks` and `quittance deliveries`: the endpoint, and the deliveries to it."""
 
 import argparse
 from itertools import islice
