@@ -186,7 +186,8 @@ def _decide(
 ) -> bool:
     """Store the result of the search. Return True if the search is over.
 
-    A transaction that has the payment's hash comes first, because an account can log the event for any id.
+    If the payment's hash is the hash of a transaction, the execution that was found is ignored. An account
+    can log an execution of any id, even of a transaction's hash.
     """
     if snapshot.transactions.get(lookup.payment.own_hash) is not None:
         return _store(lookup, claim_id, lambda payment, _: _verify(payment, now))

@@ -149,7 +149,8 @@ def _postponed_at(relay: Relay) -> datetime | None:
 def _is_useful(relay: Relay) -> bool:
     """Whether it still makes sense to send the transaction.
 
-    It does if it pays the unpaid rest. It also does if its payment is decided, because a fork may have removed it.
+    Sending makes sense if the transaction pays the unpaid rest. It also makes sense if the transaction's payment
+    is decided, because a fork may have removed the transaction.
     """
     authorization = relay.authorization
     if authorization is None or authorization.payment is None or not authorization.payment.is_open:

@@ -47,7 +47,8 @@ class EvaluationInput:
     """The terms and the evidence by which a lookup is evaluated.
 
     `quote` is the request's quote that the transaction names, if it names exactly one. `difference` is a payment
-    found by balance. It already has the native coin that this transaction sent to the deposit address.
+    found by the deposit address's balance. The amount of `difference` already includes the native coin that this
+    transaction sent to that address.
     """
 
     terms: Terms

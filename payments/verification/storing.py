@@ -129,7 +129,7 @@ def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> se
 
 
 def store_together(completed: Completed, credit: Consumption, request: PaymentRequest, now: datetime) -> None:
-    """Store a completed payment that is credited with several transactions. The request must be locked."""
+    """Store a completed payment that consists of several transactions. The request must be locked."""
     events = _complete([completed], {completed.payment.pk: credit}, _Locked({request.pk: request}, {}, now))
     record_events(announced(events.values()))
 
