@@ -45,7 +45,8 @@ class CosignedPass(Pass):
         """Do what is due. Return the columns to store in the account. Raises ChainError."""
         waiting = self._end_decided()
         balance = self._client.balances(self._account.address, [""]).get("")
-        # New transactions come first. Those that no node accepts don't count, because they could block all others.
+        # New transactions come first. Transactions that no node accepts don't count, because they could block all
+        # others.
         accepted = sum(relay.sent_at is not None and _postponed_at(relay) is None for relay in waiting)
         self._relay_next(waiting, MAX_WAITING - accepted)
         for relay in self._to_send_again(waiting):
@@ -91,7 +92,8 @@ class CosignedPass(Pass):
                 if _FINAL.is_reached(facts, snapshot.head):
                     self._end(relay, succeeded=facts.succeeded, fee=facts.network_fee)
                 elif not facts.succeeded:
-                    # It counts against the payer now. Many more could fail before this one is final.
+                    # The failed transaction counts against the payer now. Many more could fail before this
+                    # one is final.
                     Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
             elif relay.hashes[0] in snapshot.contradicted:
                 continue

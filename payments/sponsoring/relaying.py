@@ -138,7 +138,8 @@ class _Pass(Pass):
             if done is not None and finality.is_reached(done, snapshot.head):
                 self._end(relay, succeeded=done.succeeded, fee=done.network_fee)
             elif done is not None and not done.succeeded:
-                # It counts against the payer now. Many more could fail before this one is deep enough.
+                # The failed transaction counts against the payer now. Many more could fail before this one is
+                # deep enough.
                 Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
             elif done is None and not snapshot.contradicted.intersection(relay.hashes):
                 self._end_foreign(relay)
@@ -241,8 +242,8 @@ class _Pass(Pass):
         try:
             unsigned = self._client.prepare(call, sender=self._account.address, spending=Spending("", 0))
         except TransferRefused as refusal:
-            # The payer may have moved the money, or the account lacks coin. It is tried again until the authorization
-            # ends.
+            # The payer may have moved the money, or the account lacks coin. The transfer is tried again until the
+            # authorization ends.
             logger.warning("authorization %d is not sent: %s", authorization.pk, refusal)
             return False
         if not isinstance(unsigned, dict) or int(unsigned["gas"], 16) > terms.MAX_GAS:

@@ -155,7 +155,8 @@ def _first_block(lookup: Lookup) -> tuple[int, datetime] | None:
 def _earliest_time(lookup: Lookup, request: PaymentRequest) -> datetime:
     """Return the earliest time at which a transaction can pay the request.
 
-    That is when the request was created. For a delivery, it is the block time of the customer's transaction.
+    The earliest time is the creation of the request. For a delivery, it is the block time of the customer's
+    transaction.
     """
     sent_at = lookup.payment.lookup.block_time
     if lookup.is_delivery and sent_at is not None:
