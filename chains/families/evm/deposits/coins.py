@@ -138,8 +138,8 @@ def _swept(
 def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:
     """Yield these contracts' `Swept` logs, each with the last block of its query. Raises ChainError.
 
-    If the node rejects a range, it is halved. This doesn't change the node's remembered range size, which other queries
-    use.
+    If the node rejects a range, it is halved. Halving doesn't change the node's remembered range size, which other
+    queries use.
     """
     size = node.log_limits.blocks.size
     is_checked = False
@@ -162,7 +162,8 @@ def _logs_of_block(node: JsonRpc, contracts: Sequence[str], block: int) -> list[
     """Return these contracts' `Swept` logs of one block in smaller queries, after the node rejected the query for all.
 
     Anyone can call one forwarder many thousand times in a block, and this must not stop the search for the others. The
-    sweeps of that forwarder in this block are then ignored. Its amount is too low, which is safe.
+    sweeps of that forwarder in this block are then ignored. The forwarder's swept amount is then too low, which is
+    safe.
     """
     if len(contracts) == 1:
         logger.error("block %s: the node does not return the sweeps of %s", block, contracts[0])
