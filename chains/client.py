@@ -125,7 +125,7 @@ class TransactionFacts:
     - `block` is None while the transaction is not mined. `transfers` is then empty. If its bytes are a direct transfer
       of a token or the native coin, `intended` holds this transfer, with its reference.
     - `nonce` is the sender's nonce, which a replacement has too. `effect` is a digest of the recipient, value and data,
-      without fees: of two transactions with one nonce and one effect, one is a speed-up of the other. Chains without
+      without fees. If two transactions have the same nonce and effect, one is a speed-up of the other. Chains without
       replacements set neither field.
     - `commitment` is Solana's commitment level: `confirmed` or `finalized`.
     - `is_complete` is False if money may have moved in calls that could not be read (no trace, or an account of

@@ -1,8 +1,8 @@
 """One node of a chain as this process knows it: its state, its head, its limits and its cooldown.
 
 A node that fails gets a cooldown, which is longer each time and at least the node's `Retry-After`. A node is set aside
-if its head runs backwards, if it lags behind the others, if it serves another chain, or if two others contradict it. A
-node that limits batch sizes or log ranges is healthy, and requests adapt to its limits.
+if its head runs backwards or lags behind the others, if the node serves another chain, or if two other nodes contradict
+it. A node that limits batch sizes or log ranges is healthy, and requests adapt to its limits.
 """
 
 import logging

@@ -111,9 +111,9 @@ def sight_for_merchant(
 ) -> Sighting | None:
     """Look up the transaction if the result may change what is stored. Otherwise return None.
 
-    The transaction is looked up in three cases. It may speed up a payment, or be a sweep. It was credited, but
-    may have transfers that belong to this request. Or the hash was treated as a proposal's id, but may be a
-    transaction's hash.
+    The transaction is looked up in three cases. First, the transaction may speed up a payment, or be a sweep.
+    Second, the transaction was credited, but may have transfers that belong to this request. Third, the hash
+    was treated as a proposal's id, but may be a transaction's hash.
     """
     is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):

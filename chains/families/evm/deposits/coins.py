@@ -30,7 +30,7 @@ SWEPT: Final = to_hex(keccak(text="Swept(uint256)"))
 READER: Final = to_checksum_address(keccak(text="quittance: balances of deposit addresses")[-20:])
 """The unused address at which a node runs the code that reads many balances."""
 
-# Return the balance of the account in each word of the input: for (i = 0; i != calldatasize; i += 32)
+# Code that returns the balance of the account in each word of the input: for (i = 0; i != calldatasize; i += 32)
 # mstore(i, balance(calldataload(i))); return(0, i).
 _READING_CODE = "0x60005b8036146014578035318152602001600256" + "5b6000f3"
 # 3,000 gas each; nodes allow 10 million and more in a call.

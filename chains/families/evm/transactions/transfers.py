@@ -188,8 +188,8 @@ def _executions(transaction: dict[str, Any], logs: list[Log]) -> tuple[Execution
 def _claiming(
     transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], watched: Collection[str]
 ) -> tuple[Execution, ...]:
-    """Return the executions by accounts whose code is worth querying: with known code, they would prove a transfer's
-    reference or sender, or a call to a watched contract.
+    """Return the executions by accounts whose code is worth querying. If the code is known, such an execution proves a
+    transfer's reference or sender, or a call to a watched contract.
     """
     sender = address(transaction.get("from"))
     return tuple(
