@@ -326,6 +326,8 @@ def _create(
             "looked_up": block_columns(block),
         }
         likely = ""
+    elif sighting is not None and sighting.is_bound:
+        columns |= _holding(sighting)
     return create_payment(
         request,
         chain,
@@ -336,6 +338,13 @@ def _create(
         likely_failure=likely,
         **columns,
     )
+
+
+def _holding(sighting: Sighting) -> dict[str, Any]:
+    """Return the columns with which a bound transaction holds its request until the first check of the payment."""
+    if sighting.is_mined:
+        return {"is_in_flight": True}
+    return {"is_bound_unmined": True, "held_from": timezone.now()}
 
 
 def retry_payment(payment: Payment, *, actor: str) -> Payment:
