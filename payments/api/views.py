@@ -293,10 +293,10 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
             "A request can be paid in full and still be active or expired. To complete it, accept one of its "
             "credited payments. This happens if the payment arrived after the price had expired (you accept the "
             "old rate), if a refund was cancelled or failed after the payment, or if a reorganised payment "
-            "is in the chain again. A payment that is already accepted is returned unchanged.\n\nThe error "
-            "is `payment_refunded` if the request is not paid in full because of refunds, and "
-            "`recipient_invalid` if another merchant's requests named this wallet first and it is not one "
-            "of your allowed recipients."
+            "is in the chain again. Other credited payments, and payments that are already accepted, are "
+            "returned unchanged.\n\nThe error is `payment_refunded` if the request is not paid in full because "
+            "of refunds, and `recipient_invalid` if another merchant's requests named this wallet first and "
+            "it is not one of your allowed recipients."
         ),
         path=_PAYMENT,
         body=AcceptPaymentSerializer,
