@@ -1,4 +1,4 @@
-/** The checkout page: connects the payment request's state with the payment flow, and selects the screen to show. */
+/** The checkout page. It connects the payment request's state with the payment flow, and selects the screen to show. */
 
 import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
@@ -68,7 +68,7 @@ class CheckoutPage {
   private readonly wallets: WalletList;
   private readonly replacements: Replacements;
   private readonly batchWatch: BatchWatch;
-  /** Who waits for the server's answer to each signature, by its route. */
+  /** By route: the function that waits for the server's response to the signature. */
   private readonly signers = new Map<string, (answer: ApiError | null) => void>();
   private readonly refunds: Refunds;
 
@@ -175,7 +175,7 @@ class CheckoutPage {
     byId("expires").textContent = localTime(this.checkout.expires_at);
     this.outbox.onOtherTab(() => {
       this.poll.now();
-      // Another tab may have submitted what was signed here.
+      // Another tab may have submitted a signature of this tab.
       for (const routeId of this.signers.keys()) if (this.outbox.unsubmitted?.routeId !== routeId) this.answer(routeId, null);
       void this.delivery.run();
       this.render();
@@ -210,7 +210,7 @@ class CheckoutPage {
     return this.isScriptBlocked && !this.wallets.isAnyHere;
   }
 
-  /** Continue with the wallet from before a reload, unless the customer has already chosen one. */
+  /** After a reload, continue with the same wallet, unless the customer has already chosen one. */
   private resume(wallet: Wallet, choice: Choice | null): void {
     const isFree = this.root.dataset.screen === "choose" && this.flow.step.at === "choose";
     if (isFree) void this.flow.resume(wallet, choice);
@@ -229,7 +229,7 @@ class CheckoutPage {
       const hash = progress.followed(sent, next.payments);
       if (hash) this.outbox.replace(sent.hash, hash);
     }
-    // A payment that completes while the page is open counts as made here, even from another device.
+    // If a payment completes while the page is open, it counts as made here, even if it came from another device.
     this.wasInFlight ||= this.isInFlight() || (before.status === "active" && next.status === "completed");
     this.wasCancelledHere ||= before.status === "active" && next.status === "cancelled";
     if (next.status === "completed" && "wallet" in this.flow.step) this.flow.step.wallet.leave?.();
@@ -240,7 +240,7 @@ class CheckoutPage {
     this.render();
   }
 
-  /** Track a transaction that a wallet on this page sent. */
+  /** Follow a transaction that a wallet on this page sent. */
   private sent(transaction: SentTransaction, by: Sender): void {
     this.outbox.remember(transaction, by);
     this.wasInFlight = true;
@@ -256,7 +256,7 @@ class CheckoutPage {
     this.render();
   }
 
-  /** Submit the transaction of a batch, unless another tab already has. */
+  /** Submit the transaction of a batch, if no other tab has done so. */
   private batchMined({ id, chainId, routeId, by }: batches.Batch, hash: string): void {
     this.outbox.reread();
     if (!this.outbox.batches.some((batch) => batch.id === id)) return;
@@ -264,7 +264,10 @@ class CheckoutPage {
     this.sent({ transaction_hash: hash, chain_id: chainId, route_id: routeId }, by);
   }
 
-  /** Submit the transaction that may have paid. Not as the page's own: if it did not pay, the batch stays in doubt. */
+  /**
+   * Submit the transaction that may have paid. It doesn't count as this page's own: if it did not pay, the outcome of
+   * the batch is still unknown.
+   */
   private batchEnded(batch: batches.Batch, hash: string | null): void {
     const { tone, text } = batchNotice(batch);
     if (hash && !this.outbox.knows(hash)) this.send({ transaction_hash: hash, chain_id: batch.chainId, route_id: batch.routeId });
@@ -286,7 +289,7 @@ class CheckoutPage {
   private authorized({ routeId }: SignedTransfer, payment: Payment): void {
     this.outbox.authorized(routeId, payment.id);
     const { payments } = this.checkout;
-    // Until the next poll lists it.
+    // Shown until the next poll returns it.
     if (!payments.some(({ id }) => id === payment.id)) this.checkout = { ...this.checkout, payments: [payment, ...payments] };
     this.answer(routeId, null);
     this.poll.now();
@@ -296,18 +299,18 @@ class CheckoutPage {
   private unauthorized({ routeId }: SignedTransfer, error: ApiError): void {
     this.outbox.dropSigned(routeId);
     const isAnswered = this.answer(routeId, error);
-    // Signed before the page was reloaded.
+    // The customer signed it before the page was reloaded.
     if (!isAnswered && this.flow.step.at === "choose") this.flow.restart(this.flow.serverNotice(error));
     this.render();
   }
 
-  /** Return false if nothing here waits for it. */
+  /** Return false if nothing on this page waits for it. */
   private answer(routeId: string, error: ApiError | null): boolean {
     this.signers.get(routeId)?.(error);
     return this.signers.delete(routeId);
   }
 
-  /** Submit a hash that the customer entered, or that should be checked again. */
+  /** Submit a hash. The customer has entered it, or it should be checked again. */
   private send(transaction: SentTransaction): void {
     this.outbox.remember(transaction);
     void this.delivery.run();
@@ -329,7 +332,7 @@ class CheckoutPage {
     const isOwn = this.outbox.isOwn(hash);
     this.outbox.drop(hash);
     if (!isOwn && this.finder.rejected(hash, text)) return this.render();
-    // An error about an entered hash must not interrupt a payment in progress.
+    // An error about the entered hash must not interrupt a payment in progress.
     if (isOwn || this.flow.step.at === "choose") this.flow.restart({ tone: "error", text });
     else this.panel.announce(text);
   }
@@ -342,7 +345,7 @@ class CheckoutPage {
     return outcomes.latest(this.allUnderWay());
   }
 
-  /** Whether the customer can send more to the deposit address while a part is under way. */
+  /** Whether the customer can send more to the deposit address while a payment of a part is under way. */
   private get awaitsRest(): boolean {
     const { step } = this.flow;
     return step.at === "deposit" && this.isPayable() && step.part.leftToSend(this.checkout, this.allUnderWay()) !== null;
@@ -352,7 +355,7 @@ class CheckoutPage {
     return progress.awaited(this.checkout.payments, this.outbox.own);
   }
 
-  /** The time estimate of the payment under way, if this browser sent or signed it. */
+  /** The estimated duration of the payment under way, if this browser sent or signed it. */
   private estimate(): Estimate | null {
     const payment = this.underWay();
     const { own, unsubmitted } = this.outbox;
@@ -372,7 +375,7 @@ class CheckoutPage {
     return this.checkout.status === "active" && !this.isTimeUp;
   }
 
-  /** Whether a payment is due, by the state that the server and this browser's other tabs have now. */
+  /** Whether a payment is still due. The server and this browser's other tabs are checked now. */
   private async isStillDue(): Promise<boolean> {
     await this.poll.refresh();
     this.outbox.reread();
@@ -380,7 +383,7 @@ class CheckoutPage {
     return this.isPayable() && !this.isInFlight();
   }
 
-  /** The number of steps back from this screen; 0 once a payment is under way. */
+  /** The number of steps back from this screen. While a payment is under way, it is 0. */
   private depth(): number {
     return this.isPayable() && !this.isInFlight() ? this.flow.depth : 0;
   }
@@ -422,7 +425,7 @@ class CheckoutPage {
     }
     if (this.isTimeUp) return outcomes.timeUpScreen();
     const warningElement = warning && !failed ? paymentWarning(warning, checkout, chains, warned, isMine) : null;
-    // Don't interrupt an open wallet prompt: the customer may be signing it.
+    // Don't interrupt an open prompt of the wallet. The customer may be signing.
     if (checkout.is_available === false && !AT_THE_WALLET.has(this.flow.step.at)) {
       return outcomes.unavailableScreen(checkout, [partialBox(checkout), warningElement]);
     }
@@ -449,14 +452,14 @@ class CheckoutPage {
   }
 
   /**
-   * The warning about a transfer that nothing links to the request. Its sender can still sign that it pays the request.
+   * The warning about a transfer that nothing links to the request. The sender can still sign that it pays the request.
    */
   private unbound(): progress.PaymentWarning | null {
     const warning = this.warning();
     return warning?.kind === "unpaid" && progress.failureOf(warning.payment) === "transaction_not_bound" ? warning : null;
   }
 
-  /** Whether the customer's own transaction failed: one that a wallet of this browser sent. */
+  /** Whether a transaction failed that a wallet of this browser sent. */
   private isOwnFailure({ payment, kind }: progress.PaymentWarning): boolean {
     const isFailed = kind === "unpaid" || payment.status === "failed";
     const isOwn = this.outbox.isOwn(payment.transaction_hash ?? "") || this.outbox.signedFor(payment.id) !== null;
@@ -483,7 +486,7 @@ class CheckoutPage {
     this.leaving.towards(this.destination(), isNoticeFirst ? LEAVE_AFTER_NOTICE_SECONDS : LEAVE_AFTER_SECONDS);
     this.refunds.show(this.checkout.refunds ?? []);
     const estimate = this.estimate();
-    // Redraw only on a visible change: a redraw interrupts keyboard and screen reader users.
+    // Redraw only if something visible has changed. A redraw interrupts users of keyboards and screen readers.
     const signature = JSON.stringify(
       [
         this.checkout,
@@ -549,16 +552,17 @@ class CheckoutPage {
     const isPart = status === "active" && partialText(this.checkout) !== null;
     const isMore = outcomes.isWholeShown(this.checkout);
     byId("amount").textContent = plain(isPart ? amount_remaining : isMore ? amount_paid : amount);
-    // The price belongs to the requested amount, not to the remaining or the paid one.
+    // The price is for the requested amount. The page may now show the remaining or the paid amount.
     const price = document.getElementById("price")?.closest<HTMLElement>(".price__currency");
     if (price) price.hidden = isPart || isMore;
-    // The request is paid in full and waits for the merchant, a payment is under way, or nothing can be paid now.
+    // Nothing should be paid now: the request is paid in full and waits for the merchant, a payment is under way, or
+    // the request is not payable.
     const isHeld = isZero(amount_remaining) || this.isInFlight() || this.isTimeUp || this.checkout.is_available === false;
     const active = isHeld ? copy.amount : this.dueLabel;
     const ended = PRICE_LABELS[status]?.(merchant.name);
     const label = isPart ? copy.leftToPay(merchant.name) : status === "active" ? active : ended;
     if (label) byId("amount-label").textContent = label;
-    // The code to scan requests the amount that remained when the page was made.
+    // The QR code requests the amount that remained when the server made the page.
     const scan = document.getElementById("scan");
     if (scan) scan.hidden = scan.dataset.remaining !== amount_remaining.raw;
   }
@@ -569,15 +573,15 @@ class CheckoutPage {
   }
 
   /**
-   * The shop's URL if the page should redirect there: once the request was paid here, or cancelled while the page is
-   * open.
+   * The shop's URL if the page should redirect there. It does if the request was paid here, or cancelled while the page
+   * is open.
    */
   private destination(): string | null {
     const { status, redirect_url, cancel_url, amount_paid } = this.checkout;
-    // The customer must decline the open wallet prompt first.
+    // A prompt of the wallet is open. The customer must first decline it.
     if (this.flow.isPromptOpen) return null;
     if (status === "completed" && (this.wasInFlight || this.outbox.hasSent)) return webUrl(redirect_url);
-    // A customer who paid a cancelled request must be able to read what happens to the money.
+    // A customer who paid a cancelled request must have time to read about the money.
     const isUnpaid = !this.isInFlight() && amount_paid.raw === "0" && this.unbound() === null;
     return status === "cancelled" && this.wasCancelledHere && isUnpaid ? webUrl(cancel_url) : null;
   }
