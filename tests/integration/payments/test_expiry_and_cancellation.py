@@ -97,9 +97,7 @@ def test_bound_payment_blocks_cancel_before_its_first_check(
         local_chain.rpc("evm_setAutomine", True)
         local_chain.mine()
     assert sighting.is_mined == is_mined
-    submit_for_merchant(
-        request, chain=request.chain, transaction_hash=hash_, actor="test", sighting=sighting
-    )
+    submit_for_merchant(request, chain=request.chain, transaction_hash=hash_, actor="test", sighting=sighting)
     with pytest.raises(ApiError) as refusal:
         cancel_request(request.pk, actor="test")
     assert refusal.value.problems[0].code == "payment_in_progress"
@@ -113,7 +111,5 @@ def test_unbound_transaction_does_not_block_cancel(
     request = request_for()
     hash_ = pay(local_chain, request_for())
     sighting = sight(request, request.chain, hash_, timezone.now())
-    submit_for_merchant(
-        request, chain=request.chain, transaction_hash=hash_, actor="test", sighting=sighting
-    )
+    submit_for_merchant(request, chain=request.chain, transaction_hash=hash_, actor="test", sighting=sighting)
     assert cancel_request(request.pk, actor="test").status == Status.CANCELLED
