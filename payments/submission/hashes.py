@@ -334,7 +334,7 @@ def _create(
         }
         likely = ""
     elif sighting is not None and sighting.is_bound:
-        columns |= _holding(sighting)
+        columns |= sighting.holding_columns(timezone.now())
     return create_payment(
         request,
         chain,
@@ -345,13 +345,6 @@ def _create(
         likely_failure=likely,
         **columns,
     )
-
-
-def _holding(sighting: Sighting) -> dict[str, Any]:
-    """Return the columns with which a bound transaction holds its request until the first check of the payment."""
-    if sighting.is_mined:
-        return {"is_in_flight": True}
-    return {"is_bound_unmined": True, "held_from": timezone.now()}
 
 
 def retry_payment(payment: Payment, *, actor: str) -> Payment:
