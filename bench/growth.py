@@ -390,8 +390,10 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--scale", type=int, default=int(os.environ.get("SCALE") or 1_000_000))
-    parser.add_argument("--only", default="", help="only what has this in its name")
-    parser.add_argument("--events", type=int, default=EVENTS_EACH, help="events for each request, 1 or more")
+    parser.add_argument("--only", default="", help="run only the operations whose name contains this text")
+    parser.add_argument(
+        "--events", type=int, default=EVENTS_EACH, help="number of events for each request, at least 1"
+    )
     return parser.parse_args(arguments)
 
 

@@ -86,12 +86,14 @@ _CHECKOUT: dict[str, Any] = {
 
 @described("CheckoutChain", "A chain, with the details that wallets need.", CHAIN)
 class CheckoutChain(Answer, kw_only=True):
-    id: Annotated[int, doc("The value to send as `chain_id`; on EVM, the EVM chain id. A 64-bit integer.")]
+    id: Annotated[
+        int, doc("The value to send as `chain_id`, a 64-bit integer. On EVM, it is the EVM chain id.")
+    ]
     name: Annotated[str, doc("The display name.")]
     chain_type: Annotated[
         str,
         Choices(families.choices()),
-        doc("The chain family, which decides the format of addresses and transactions."),
+        doc("The chain family. It determines the format of addresses and transactions."),
     ]
     network: Annotated[str, doc("The Solana cluster; empty for mainnet and for other chain families.")]
     native_symbol: Annotated[str, doc("The symbol of the native coin, which pays network fees.")]
@@ -146,29 +148,29 @@ class CheckoutPayment(PaymentFields, kw_only=True):
     is_seen: Annotated[
         bool,
         doc(
-            "Whether a node has seen the transaction. If false, the hash can be wrong, or the transaction "
-            "was not sent."
+            "Whether a node has seen the transaction. If false, the hash may be wrong, or the transaction may not be "
+            "sent."
         ),
     ]
     is_bound: Annotated[
         bool,
         doc(
-            "Whether the transaction is bound to this request. Until it is mined, only its data is checked. "
+            "Whether the transaction is bound to this request. Before it is mined, this is known only from its data. "
             "If false, the customer can still pay in another way."
         ),
     ]
     is_awaiting_signers: Annotated[
         bool,
         doc(
-            "Whether `transaction_hash` is the id of a contract account's proposal that its signers have "
-            "not executed yet. The request can be paid in another way meanwhile."
+            "Whether `transaction_hash` is the id of a contract account's proposal that is not executed yet. "
+            "Meanwhile, the customer can pay in another way."
         ),
     ]
     likely_failure: Annotated[
         FailureCodeText | None,
         doc(
-            "The `failure_code` that the payment will get once its block is confirmed; null if none is "
-            "expected. Until then it stays `processing`, because a reorganisation can change the result."
+            "The `failure_code` that the payment will get once its block is confirmed; null if no failure is "
+            "expected. Until then the payment is `processing`, because a reorganisation can change the result."
         ),
     ]
 
@@ -208,8 +210,8 @@ class PayWith(Answer, kw_only=True):
     is_routed: Annotated[
         bool,
         doc(
-            "Whether this deployment has a routing provider, and so can offer other tokens and chains. The "
-            "provider can still be unreachable."
+            "Whether this deployment has a routing provider, which offers other tokens and chains. The provider can "
+            "be unreachable at the moment."
         ),
     ]
 
@@ -223,12 +225,12 @@ class Checkout(RequestFields, kw_only=True):
     ]
     redirect_url: Annotated[
         str | None,
-        doc("The URL that customers return to; null until completion, and if the merchant sent none."),
+        doc("The URL that customers return to. Null until completion, and always if the merchant sent none."),
     ]
     merchant: Annotated[CheckoutMerchant, doc("The merchant.")]
     payments: Annotated[
         list[CheckoutPayment],
-        doc("Up to 20 payments, newest first. If there are more, bound payments come before others."),
+        doc("Up to 20 payments, newest first. If there are more than 20, bound payments have priority."),
     ]
     refunds: Annotated[list[CheckoutRefund], doc("The open and the completed refunds, oldest first.")]
     is_available: Annotated[
@@ -244,7 +246,7 @@ class Checkout(RequestFields, kw_only=True):
     ]
     deposit_address: Annotated[
         str | None,
-        doc("The request's deposit address; null until it is requested, and while it may not be shown."),
+        doc("The request's deposit address. Null until it is requested, and while it must not be shown."),
     ]
     pay_with: Annotated[PayWith, doc("Whether customers can pay with other tokens.")]
     is_final: Annotated[bool, doc("Whether no further change is expected.")]

@@ -38,8 +38,8 @@ class RouteToken(Answer, kw_only=True):
     id: Annotated[
         int | None,
         doc(
-            "The value to send as `token_id`; null for a token outside the catalogue: send its address "
-            "instead."
+            "The value to send as `token_id`. Null for a token outside the catalogue; send its address as "
+            "`token_address` instead."
         ),
     ]
     symbol: Annotated[str, doc("The symbol, for display only. Other tokens can have the same symbol.")]
@@ -100,7 +100,7 @@ class RouteFee(Answer, kw_only=True):
     amount: Annotated[AmountObject, doc("The amount.")]
     usd: Annotated[str | None, dollars("The fee's value.")]
     included: Annotated[
-        bool, doc("Whether `from.amount` includes the fee. If false, the customer pays it in addition.")
+        bool, doc("Whether `from.amount` includes the fee. If false, the customer pays the fee in addition.")
     ]
 
 
@@ -121,9 +121,9 @@ class RouteStep(Answer, kw_only=True):
     type: Annotated[
         str,
         doc(
-            "`approve`: the wallet allows the router to spend the token, if it has not allowed it before. `swap`, "
-            "`bridge`: the wallet sends the transaction, and the tool executes it. `transfer`: the "
-            "merchant receives the money."
+            "`approve`: the wallet allows the router to spend the token; skip this step if it is allowed already. "
+            "`swap`, `bridge`: the wallet sends the transaction, and the tool executes it. `transfer`: the merchant "
+            "receives the money."
         ),
     ]
     chain_id: Annotated[int, doc("The chain of this step.")]
@@ -160,14 +160,17 @@ class RouteObject(Answer, kw_only=True):
     fees: Annotated[
         list[RouteFee],
         doc(
-            "The route's fees. A direct route has none, except on Solana: the first payer pays a deposit "
+            "The route's fees. A direct route has none, with one exception on Solana: the first payer pays a deposit "
             "that opens the recipient's token account."
         ),
     ]
     gas: Annotated[RouteGas, doc("The network fee.")]
     duration_seconds: Annotated[
         int | None,
-        doc("The estimated time until the payment is confirmed; null if the chain's finality decides.", ge=0),
+        doc(
+            "The estimated time in seconds until the payment is confirmed; null if the chain's finality decides.",
+            ge=0,
+        ),
     ]
     steps: Annotated[list[RouteStep], doc("The steps, in order.")]
     provider: Annotated[str | None, doc("The routing provider; null for a direct route.")]
@@ -175,8 +178,9 @@ class RouteObject(Answer, kw_only=True):
     sponsored: Annotated[
         bool,
         doc(
-            "Whether the operator pays the network fee: the customer signs `typed_data` or, on Solana, `transaction`, "
-            "and needs no coin for gas. Send what the wallet signed to `authorizations`."
+            "Whether the operator pays the network fee, so that the customer needs no coin for gas. The customer "
+            "signs `typed_data` or, on Solana, `transaction`. Send the signature or the signed transaction to "
+            "`authorizations`."
         ),
     ]
     warnings: Annotated[list[RouteWarning], doc("Warnings to show before the customer pays; usually empty.")]

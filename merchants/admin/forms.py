@@ -149,9 +149,9 @@ class NewKeyForm(ChoosesMerchant, OnceForm, forms.ModelForm[ApiKey]):
         widget=Checkboxes,
         required=False,
         help_text=(
-            "Reading payment requests and events needs no permission: every active key can. A key with "
-            "create_refunds can prepare refunds to any address for you to sign. Select it only if this server makes "
-            "refunds."
+            "Every active key can read payment requests and events; this needs no permission. A key with "
+            "create_refunds can prepare refunds to any address; you sign them. Select create_refunds only if this "
+            "server makes refunds."
         ),
     )
 

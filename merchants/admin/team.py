@@ -63,7 +63,7 @@ class InviteForm(FactorForm):
 class OperatorsInviteForm(ChoosesMerchant, InviteForm):
     role = forms.ChoiceField(choices=_choices(*ROLE_TEXTS), widget=portal.Radios)
     merchant = forms.ModelChoiceField(
-        Merchant.objects.all(), required=False, help_text="For a merchant’s role: which merchant."
+        Merchant.objects.all(), required=False, help_text="The merchant, if this is a merchant’s role."
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -19,13 +19,13 @@ class StaffForm(ChoosesMerchant, portal.UserForm[User]):
 
     role = forms.ChoiceField(choices=list(ROLE_TEXTS.items()), widget=portal.Radios)
     merchant = forms.ModelChoiceField(
-        Merchant.objects.all(), required=False, help_text="For a merchant’s role: which merchant."
+        Merchant.objects.all(), required=False, help_text="The merchant, if this is a merchant’s role."
     )
 
     leaves_no_owner = forms.BooleanField(
         required=False,
         label="Leave the merchant without an owner",
-        help_text="For a stolen account of the only owner. Deactivate it, and invite another owner next.",
+        help_text="Select this if the account of the only owner was stolen. Deactivate it, then invite another owner.",
         widget=portal.Checkbox,
     )
 

@@ -34,13 +34,16 @@ class EndpointForm(forms.Form):
         max_length=2048,
         required=False,
         widget=portal.TextInput(attrs={"type": "url", "autocomplete": "off", "spellcheck": "false"}),
-        help_text="Where your server receives events: https, not a private address. If empty, no events are sent.",
+        help_text=(
+            "The https URL at which your server receives events. Private addresses are rejected. If it is empty, no "
+            "events are sent."
+        ),
     )
     is_enabled = forms.BooleanField(
         label="Enabled",
         required=False,
         initial=True,
-        help_text="If disabled, pending deliveries wait, and new events get none.",
+        help_text="If disabled, pending deliveries wait, and new events aren't delivered.",
     )
     enabled_events = forms.MultipleChoiceField(
         label="Events", choices=EventType.choices, widget=portal.Checkboxes

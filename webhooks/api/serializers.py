@@ -77,7 +77,7 @@ class EndpointChangeSerializer(StrictSerializer):
         allow_null=True,
         required=False,
         help_text=(
-            "The https URL for events, on port 80, 443, or 1024 and above. Private addresses are rejected. "
+            "The https URL for events. Its port must be 80, 443, or at least 1024. Private addresses are rejected. "
             "Null removes the URL and keeps the secret and `enabled_events`."
         ),
     )
@@ -94,8 +94,8 @@ class EndpointChangeSerializer(StrictSerializer):
         min_length=1,
         max_length=_MAX_TYPES_NAMED,
         help_text=(
-            "The 1 to 50 event types to send. They also apply to requests with their own `webhook_url`, "
-            "which always get the first three types. Null: the first three types."
+            "The event types to send, 1 to 50. Null selects the first three types. A request's own `webhook_url` also "
+            "gets these types, and always the first three."
         ),
     )
     rotate_secret = TrueOrFalseField(
@@ -103,7 +103,8 @@ class EndpointChangeSerializer(StrictSerializer):
         allow_null=True,
         default=False,
         help_text=(
-            "Whether to create a new secret. The previous secret also signs for 24 hours, as another `v1=`."
+            "Whether to create a new secret. For 24 hours, events are also signed with the previous secret, in "
+            "another `v1=`."
         ),
     )
 

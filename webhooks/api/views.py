@@ -75,8 +75,7 @@ class ConfigurationView(_WebhookView):
         summary="Configure webhooks",
         description=(
             "Sets the URL and the types of your events. The first call creates the secret and returns it. "
-            "If your requests have their own `webhook_url`, you can leave `url` out and send only "
-            "`enabled_events`."
+            "If each request has its own `webhook_url`, you can leave `url` out and send only `enabled_events`."
         ),
         body=EndpointChangeSerializer,
         errors=[ErrorCode.URL_INVALID, ErrorCode.URL_NOT_ALLOWED],
@@ -98,8 +97,9 @@ class TestView(_WebhookView):
         tag="Webhooks",
         summary="Send a test event",
         description=(
-            "Sends one test event immediately and without retries, even to a disabled endpoint. Its "
-            '`data.object` has `"test": true`. It is listed as a delivery, not as an event.'
+            "Sends one test event immediately and without retries, even if the endpoint is disabled. "
+            'Its `data.object` has `"test": true`. The list of deliveries contains it; the list of events '
+            "doesn't."
         ),
         body=TestSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
@@ -144,7 +144,7 @@ class DeliveryViewSet(viewsets.ViewSet):
         "webhook_deliveries.list",
         tag="Deliveries",
         summary="List deliveries",
-        description="Lists all deliveries to you, including those of test events, newest first.",
+        description="Lists your webhook deliveries, newest first. Deliveries of test events are included.",
         query=DeliveryListQuery,
         answers={200: OpenApiResponse(list_of(DeliveryObject, "WebhookDeliveryList"), "One page.")},
     )
@@ -176,8 +176,8 @@ class DeliveryViewSet(viewsets.ViewSet):
         tag="Deliveries",
         summary="Send a delivery again",
         description=(
-            "Sends a delivery again with the same body, whatever its status. It gets up to eight attempts, "
-            "the first immediately."
+            "Sends a delivery of any status again, with the same body. It gets up to eight attempts, the first "
+            "immediately."
         ),
         path={"id": "The delivery's `id`."},
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED, ErrorCode.RETRY_LIMIT_REACHED],
@@ -199,9 +199,9 @@ class DeliveryViewSet(viewsets.ViewSet):
         tag="Deliveries",
         summary="Send all failed deliveries again",
         description=(
-            "Sends all deliveries again that failed at `since` or later, except test events. Use it after an "
-            "outage of your endpoint. Each delivery gets up to eight attempts. A call resends at most "
-            "10,000 deliveries; call again while `count` is 10,000."
+            "Call this after an outage of your endpoint. It sends all deliveries again that failed at `since` or "
+            "later, except test events. Each delivery gets up to eight attempts. A call resends at most 10,000 "
+            "deliveries: repeat it while `count` is 10,000."
         ),
         body=RedeliverFailedSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
@@ -231,7 +231,7 @@ class EventViewSet(viewsets.ViewSet):
         "events.list",
         tag="Events",
         summary="List events",
-        description="Lists your events, newest first, whether or not they were sent.",
+        description="Lists your events, newest first. Events that were not sent are included.",
         query=EventListQuery,
         answers={200: OpenApiResponse(EventList, "One page.")},
     )
@@ -246,7 +246,7 @@ class EventViewSet(viewsets.ViewSet):
         "events.retrieve",
         tag="Events",
         summary="Retrieve an event",
-        description="Returns an event, byte for byte as it is signed and sent.",
+        description="Returns an event in exactly the bytes that are signed and sent.",
         path={"id": "The event's `id`."},
         answers={200: OpenApiResponse(EventEnvelope, "The event.")},
     )

@@ -16,7 +16,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
-        parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
+        parser.add_argument(
+            "--strict", action="store_true", help="exit with 1 also if there are only warnings"
+        )
         parser.add_argument(
             "--only", metavar="NAME", action="append", choices=[*settings.DOCTOR_CHECKS], help="repeatable"
         )

@@ -37,17 +37,19 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("merchant", metavar="MERCHANT", help="id, or exact and unique name")
+        parser.add_argument(
+            "merchant", metavar="MERCHANT", help="the merchant's id, or its exact name if the name is unique"
+        )
         parser.add_argument("--references", choices=("on", "off"))
         parser.add_argument(
             "--deposit-addresses",
             choices=("on", "off"),
-            help="let customers send to an address of the payment request, on EVM chains",
+            help="let customers on EVM chains pay to a deposit address of the payment request",
         )
         parser.add_argument(
             "--sponsored-payments",
             choices=("on", "off"),
-            help="let customers sign a transfer for which the operator pays the network fee",
+            help="let customers sign a transfer that the operator sends and pays the network fee for",
         )
         parser.add_argument(
             "--order-number",
@@ -61,7 +63,7 @@ class Command(BaseCommand):
         )
         for name in _THEME:
             parser.add_argument(
-                f"--{name.replace('_', '-')}", metavar=_THEME[name], help="empty to remove it"
+                f"--{name.replace('_', '-')}", metavar=_THEME[name], help="an empty value removes it"
             )
         parser.add_argument("--embed-origin", action="append", metavar="URL", help="repeatable")
         recipients = parser.add_mutually_exclusive_group()

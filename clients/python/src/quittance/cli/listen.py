@@ -29,9 +29,9 @@ def add(commands: Commands) -> Parser:
         "listen",
         help="forward this merchant's events to a local server",
         description=(
-            "Polls this merchant's events and forwards each to a local server, signed like a real "
-            "delivery. Your server needs no public address. The command prints the secret to verify "
-            "signatures with."
+            "Polls this merchant's events and forwards each to a local server, signed like a real delivery. Your "
+            "server needs no public address. The command prints the secret with which your server verifies the "
+            "signatures."
         ),
     )
     parser.add_argument(
@@ -41,13 +41,13 @@ def add(commands: Commands) -> Parser:
         "--events", metavar="TYPES", help="only events of these types, separated by commas (default: all)"
     )
     parser.add_argument(
-        "--since", metavar="EVENT_ID", help="start after this event (default: with the next one)"
+        "--since", metavar="EVENT_ID", help="forward the events after this one (default: only new events)"
     )
     parser.add_argument(
         "--secret-file",
         metavar="FILE",
         help=(
-            "file with the whsec_… secret to sign with (default: QUITTANCE_WEBHOOK_SECRET, or else a new "
+            "file with the signing secret, whsec_… (default: QUITTANCE_WEBHOOK_SECRET; if that is not set, a new "
             "secret)"
         ),
     )

@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--api-key-file",
         metavar="FILE",
-        help="file that contains only the API key; - for standard input (default: QUITTANCE_API_KEY)",
+        help="file that contains only the API key, or - for standard input (default: QUITTANCE_API_KEY)",
     )
 
 

@@ -41,14 +41,16 @@ def add(commands: Commands) -> Parser:
         "trigger",
         help="trigger a real event (staging only)",
         description="Creates a small payment request and simulates its outcome, so that a real event is recorded "
-        "and delivered. Needs a staging deployment and one of its keys with create_payments; no money moves.",
+        "and delivered. No money moves. Needs a staging deployment, and an API key of that deployment with "
+        "create_payments.",
     )
     parser.add_argument("event", choices=list(OUTCOMES), metavar="EVENT", help=", ".join(OUTCOMES))
     parser.add_argument("--amount", default="1", help="amount in whole tokens (default: 1)")
     parser.add_argument("--chain-id", type=int, help="chain id (default: an active chain)")
     parser.add_argument("--token-id", type=int, help="token id (default: a stablecoin)")
     parser.add_argument(
-        "--recipient-address", help="wallet that receives the payment (default: one without a known key)"
+        "--recipient-address",
+        help="wallet that receives the payment (default: an address without a known key)",
     )
     parser.add_argument("--external-id", default="quittance-trigger", help="your own reference")
     parser.set_defaults(run=run)
