@@ -316,8 +316,7 @@ class ChainClient(Protocol):
     def account_deposit(self, token: str, recipient: str) -> int:
         """Return the deposit that opens the recipient's account for the token, in base units of the native coin.
 
-        The payer pays the deposit on top of the fee. The deposit is 0 if the account exists, or if the chain needs no
-        accounts.
+        The payer pays the deposit on top of the fee. The deposit is 0 if the account exists or isn't needed.
         """
 
     def can_prove_internal_transfers(self) -> bool:
@@ -326,8 +325,7 @@ class ChainClient(Protocol):
     def may_be_unverifiable(self, sender: str) -> bool:
         """Return whether the nodes may be unable to verify a payment from this account; raises ChainError.
 
-        If no node traces inner calls, the nodes may be unable to verify the payments of an account with code. The
-        merchant may have to accept these payments.
+        If no node traces inner calls, payments from an account with code may need the merchant's acceptance.
         """
 
     def contract_code(self, address: str) -> bytes:
@@ -385,8 +383,7 @@ class ChainClient(Protocol):
     def may_return_proposals(self, account: str) -> bool:
         """Return whether this account's wallet may return a proposal's id instead of a hash; see `Proposal`.
 
-        The wallets of two kinds of accounts may: accounts with code, and accounts that never sent a transaction, whose
-        code may not be deployed yet.
+        An account with code may have such a wallet, and so may a new account, whose code may not be deployed yet.
         """
 
     def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:

@@ -69,11 +69,9 @@ class Evidence:
     - `solvers` are senders that delivered a swap for any request. Solvers can't prove a transfer afterwards.
     - `foreign` are other requests' references. A transfer that carries one belongs to that request.
     - `elsewhere` are the amounts that this transaction delivered for other requests, as providers report.
-    - `is_accepted` means that the merchant accepted the transaction, and `accepted_at` is the time of the
-      acceptance.
+    - `is_accepted` means that the merchant accepted the transaction, at `accepted_at`.
     - `accepted_elsewhere_at` is the time when the transaction was first accepted for another request. If one
-      request has an acceptance and another has a sender proof, the earlier of the acceptance and the proof
-      counts.
+      request has an acceptance and another has a sender proof, the earlier of the two counts.
     - `names_ours` means that the transaction contains the id of a quote of this request, `names_others` of
       another request. `names_several` means several quotes of this request.
     - `our_calls` are the calls that carry the id of a quote of this request, `others_calls` those with ids of
@@ -129,9 +127,7 @@ class Evidence:
         return self.deposit_address != "" and transfer.recipient == self.deposit_address
 
     def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
-        """Whether a proof covers the transfer: a proof for this request (`ours`), or for another request (not
-        `ours`).
-        """
+        """Whether a proof for this request (`ours`) or for another request (not `ours`) covers the transfer."""
         if (afterwards := self.claimed.get(transfer.slot)) is not None:
             return afterwards.binds and afterwards.is_ours == ours
         owner = owner_of(transfer, self.proofs, block)
@@ -153,8 +149,8 @@ class Evidence:
     def may_be_claimed(self, transfer: Transfer, block: Block, at: datetime) -> bool:
         """Whether the sender can claim the transfer by a proof at this time.
 
-        The sender can't claim a transfer that something else claims. The sender can't claim a transfer that
-        was built for another order either, even if another system has that order.
+        The sender can't claim a transfer that something else claims, or that was built for another order
+        (also of another system).
         """
         return not (
             transfer.is_marked
@@ -350,9 +346,8 @@ class Claims:
     def are_contested(self, left: Sequence[Transfer], evidence: Evidence) -> bool:
         """Whether one of the claimed transfers may be the delivery of another request's swap.
 
-        A claimed transfer may be such a delivery if a provider reports its amount for another request. If an
-        unclaimed transfer (`left`) has the same amount, the unclaimed transfer counts as the delivery
-        instead.
+        A claimed transfer may be such a delivery if a provider reports its amount for another request. If a
+        transfer in `left` (the unclaimed ones) has the same amount, that transfer counts as the delivery.
         """
         if evidence.is_accepted or not self.claimable:
             return False

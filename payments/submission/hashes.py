@@ -383,8 +383,7 @@ def record_discovered(
     route: Route | None = None,
     found_by: str = "its reference",
 ) -> None:
-    """Store a payment that discovery found. A payment by discovery doesn't count toward the limits on
-    submissions.
+    """Store a payment that discovery found. The limits on submissions don't count such a payment.
 
     `route` belongs to the quote whose id the transaction logs. `found_by` is text for people.
     """
