@@ -32,7 +32,8 @@ class Authorization(models.Model):
     - `signature`, `signed_at`: stored before anything is sent; null until the payer's signature was accepted.
     - `day`, `cost`: the amount that the relay of a signed authorization takes from the budget of this day (UTC), in
       base units of the native coin. It is the maximum cost and, once known, the actual cost.
-    - `postponed_at`: when a worker last found that the transfer would fail or cost too much, and did not send it.
+    - `postponed_at`: when a worker last found that the transfer would fail or cost too much, and did not send it, or
+      when its own work on it last failed.
     - `ended_at`: from then on nothing more is sent, because the payment is completed or the authorization is dead.
     - `next_check_at`: when the chain is queried for its use; null after the last check.
     """

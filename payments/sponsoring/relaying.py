@@ -21,7 +21,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from chains.client import ChainClient, ChainError, Head, Spending, TransferRefused
+from chains.client import ChainClient, ChainError, Head, Snapshot, Spending, TransferRefused
 from chains.facts.authorizations import SignedTransaction
 from chains.families import get_client
 from chains.models import Chain
@@ -118,7 +118,9 @@ class _Pass(Pass):
         balance = self._client.balances(self._account.address, [""]).get("")
         waiting = [relay for relay in self._under_way() if _place(relay) >= mined]
         for relay in waiting:
-            self._push(relay)
+            if self._is_due(relay.authorization):
+                with self._alone(relay.authorization):
+                    self._push(relay)
         self._relay_next(waiting, MAX_WAITING - len(waiting))
         return {"balance": balance, "looked_at": self._now()}
 
@@ -126,22 +128,27 @@ class _Pass(Pass):
 
     def _end_mined(self, mined: int) -> None:
         """End the transactions whose nonces are used in blocks that are deep enough, with what they cost."""
-        used = [relay for relay in self._under_way() if _place(relay) < mined]
+        past = [relay for relay in self._under_way() if _place(relay) < mined]
+        used = [relay for relay in past if self._is_due(relay.authorization)]
         if not used:
             return
         finality = Finality.parse(self._chain.confirmations, self._chain.confirmations_fallback)
         hashes = sorted({hash_ for relay in used for hash_ in relay.hashes})
         snapshot = self._client.look_up(hashes, with_finality=finality.tag is not None)
         for relay in used:
-            facts = [snapshot.transactions.get(hash_) for hash_ in relay.hashes]
-            done = next((each for each in facts if each is not None and each.block is not None), None)
-            if done is not None and finality.is_reached(done, snapshot.head):
-                self._end(relay, succeeded=done.succeeded, fee=done.network_fee)
-            elif done is not None and not done.succeeded:
-                # It counts against the payer at once: until it is deep, many more could fail.
-                Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
-            elif done is None and not snapshot.contradicted.intersection(relay.hashes):
-                self._end_foreign(relay)
+            with self._alone(relay.authorization):
+                self._end_used(relay, snapshot, finality)
+
+    def _end_used(self, relay: Relay, snapshot: Snapshot, finality: Finality) -> None:
+        facts = [snapshot.transactions.get(hash_) for hash_ in relay.hashes]
+        done = next((each for each in facts if each is not None and each.block is not None), None)
+        if done is not None and finality.is_reached(done, snapshot.head):
+            self._end(relay, succeeded=done.succeeded, fee=done.network_fee)
+        elif done is not None and not done.succeeded:
+            # It counts against the payer at once: until it is deep, many more could fail.
+            Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
+        elif done is None and not snapshot.contradicted.intersection(relay.hashes):
+            self._end_foreign(relay)
 
     def _end_foreign(self, relay: Relay) -> None:
         """End a transaction whose nonce was used by one that is not ours, once it can't be mined any more.
