@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from chains.client import ChainClient, ChainError
 from chains.facts.authorizations import Sent
@@ -39,10 +39,17 @@ class LeaseLost(Exception):
 
 
 def unsent(chain: Chain) -> QuerySet[Authorization]:
-    """Return the authorizations that wait for their first transaction."""
-    return Authorization.objects.filter(
-        chain=chain, signed_at__isnull=False, ended_at__isnull=True, relays__isnull=True
+    """Return the authorizations that wait for a transaction: their first one, or another one after a failure.
+
+    A signature can be used after its transaction failed in a block, unless the payer signed that whole transaction. It
+    waits until that block is deep and the failure's cost is known. Failures bar the payer, so there are few.
+    """
+    signed = Authorization.objects.filter(chain=chain, signed_at__isnull=False, ended_at__isnull=True)
+    relays = Relay.objects.filter(authorization=OuterRef("pk"))
+    has_failed = Exists(relays.filter(succeeded=False)) & ~Exists(
+        relays.exclude(succeeded=False, ended_at__isnull=False, fee__isnull=False)
     )
+    return signed.filter(~Exists(relays) | Q(has_failed, transaction__isnull=True))
 
 
 class Pass(ABC):
@@ -68,10 +75,10 @@ class Pass(ABC):
 
     @abstractmethod
     def _relay(self, authorization: Authorization) -> bool:
-        """Store and send the first transaction of an authorization; False if that is not possible now."""
+        """Store and send a transaction of an authorization; False if that is not possible now."""
 
     def _relay_next(self, waiting: Sequence[Relay], room: int) -> None:
-        """Send what waits for its first transaction, `room` at most, beside the transactions that wait to be mined.
+        """Send what waits for a transaction, `room` at most, beside the transactions that wait to be mined.
 
         A payer has few places, because one who empties the account makes all of them fail at once.
         """

@@ -7,7 +7,8 @@ One worker at a time leases the account's row, so its nonces have no gap and no 
 3. A transaction that is not mined in time is signed again with higher fees, which are stored before it is sent. If its
    authorization is dead meanwhile, an empty transaction takes its place.
 
-A transaction ends when one of those with its nonce is as deep as the chain requires.
+A transaction ends when one of those with its nonce is as deep as the chain requires. If it failed, its authorization
+gets another one as long as a simulation succeeds, the budget has room and the payer is not barred.
 
 On Solana there are no nonces, and the account only adds its signature to the payer's transaction (see `cosigned`).
 """
@@ -19,6 +20,7 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Sum
 from django.utils import timezone
 
 from chains.client import ChainClient, ChainError, Head, Snapshot, Spending, TransferRefused
@@ -144,6 +146,8 @@ class _Pass(Pass):
         done = next((each for each in facts if each is not None and each.block is not None), None)
         if done is not None and finality.is_reached(done, snapshot.head):
             self._end(relay, succeeded=done.succeeded, fee=done.network_fee)
+            if not done.succeeded:
+                self._postpone(relay.authorization)
         elif done is not None and not done.succeeded:
             # It counts against the payer at once: until it is deep, many more could fail.
             Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
@@ -226,10 +230,11 @@ class _Pass(Pass):
     def _reserve(
         self, authorization: Authorization | None, request: PaymentRequest | None, cost: int
     ) -> bool:
-        """Reserve this cost if it is more than what is reserved. Return False if the budget has no room for it."""
+        """Reserve the cost of one transaction, unless more is reserved. Return False if the budget has no room."""
         if authorization is None or request is None:
             return True
         stored = Authorization.objects.get(pk=authorization.pk)
+        cost += _spent(stored)
         if cost <= (stored.cost or 0):
             return True
         if stored.day is None or not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
@@ -240,7 +245,7 @@ class _Pass(Pass):
     # --- new transactions -------------------------------------------------------------------------------------------
 
     def _relay(self, authorization: Authorization) -> bool:
-        """Store and send the first transaction of an authorization; False if it would fail or cost too much now."""
+        """Store and send a transaction of an authorization; False if it would fail or cost too much now."""
         if authorization.ends_at is None or authorization.ends_at <= self._now():
             return False
         if not self._lease.holds(self._account.pk):
@@ -265,11 +270,11 @@ class _Pass(Pass):
             request, stored = self._locked(authorization)
             if stored is None or stored.day is None:
                 return None
-            reserved = stored.cost or 0
-            cost = max(self._rules.max_cost(unsigned) + data_fee, reserved)
+            reserved, spent = stored.cost or 0, _spent(stored)
+            cost = max(spent + self._rules.max_cost(unsigned) + data_fee, reserved)
             if cost > reserved and not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
                 # What was stored is sent, for what was reserved. Too cheap, it would hold up every later nonce.
-                capped = self._rules.capped(unsigned, reserved - data_fee)
+                capped = self._rules.capped(unsigned, reserved - spent - data_fee)
                 if capped is None:
                     return None
                 unsigned, cost = capped, reserved
@@ -296,6 +301,11 @@ def _place(relay: Relay) -> int:
     if relay.nonce is None:
         raise TypeError("a gas account's transaction has a nonce")
     return relay.nonce
+
+
+def _spent(authorization: Authorization) -> int:
+    """Return what the authorization's earlier transactions cost, which failed."""
+    return int(Relay.objects.filter(authorization=authorization).aggregate(total=Sum("fee"))["total"] or 0)
 
 
 def _fees(unsigned: dict[str, Any]) -> dict[str, Any]:
