@@ -5,7 +5,8 @@ One worker at a time leases the account's row, so its nonces have no gap and no 
 1. The next nonce, the signed bytes and the payment's hash are stored in one transaction, under the lease.
 2. Only then the bytes are sent. After a crash, another worker sends the same bytes.
 3. A transaction that is not mined in time is signed again with higher fees, which are stored before it is sent. If its
-   authorization is dead meanwhile, an empty transaction takes its place.
+   authorization is dead meanwhile, an empty transaction takes its place. If it was never sent, and its request was paid
+   otherwise, that happens at once.
 
 A transaction ends when one of those with its nonce is as deep as the chain requires. If it failed, its authorization
 gets another one as long as a simulation succeeds, the budget has room and the payer is not barred.
@@ -166,8 +167,16 @@ class _Pass(Pass):
     # --- waiting transactions ---------------------------------------------------------------------------------------
 
     def _push(self, relay: Relay) -> None:
-        """Send the transaction again, with higher fees if it waits too long."""
+        """Send the transaction again, with higher fees if it waits too long.
+
+        If it was never sent and is not needed any more, it must not be sent: an empty one takes its place at once.
+        """
         now = self._now()
+        if self._must_not_be_sent(relay):
+            relay = self._signed_again(relay) if self._key else relay
+            if not self._must_not_be_sent(relay):
+                self._send(relay)
+            return
         block_time = timedelta(milliseconds=self._chain.block_time_ms)
         # One that no node takes counts too: its fees may be too low for their pools.
         is_stuck = now - relay.signed_at >= max(STUCK_AFTER, STUCK_BLOCKS * block_time)
@@ -184,7 +193,6 @@ class _Pass(Pass):
         chain or the nodes are slow.
         """
         authorization = relay.authorization
-        is_dead = authorization is None or authorization.ended_at is not None
         empty = self._client.prepare(
             self._rules.empty_call(self._account.address),
             sender=self._account.address,
@@ -193,7 +201,7 @@ class _Pass(Pass):
         )
         if not isinstance(empty, dict):
             raise TypeError("a gas account's transaction is an object")
-        if self._rules.is_ample(relay.unsigned, empty):
+        if self._rules.is_ample(relay.unsigned, empty) and not self._must_not_be_sent(relay):
             return relay
         fees = _fees(relay.unsigned)
         raised = [self._rules.raised({**call, **fees}, empty) for call in (relay.unsigned, empty)]
@@ -201,7 +209,7 @@ class _Pass(Pass):
         with transaction.atomic():
             request = lock_request(authorization.request_id) if authorization is not None else None
             self._require_lease()
-            is_needed = not is_dead and request is not None and pays_what_remains(authorization, request)
+            is_needed = request is not None and _is_needed(authorization, request)
             may_be_empty = not is_needed or self._holds_up_others(relay)
             possible = list(zip(raised, costs, strict=True))[0 if is_needed else 1 : 2 if may_be_empty else 1]
             fits = partial(self._reserve, authorization, request)
@@ -222,6 +230,13 @@ class _Pass(Pass):
             if authorization is not None and unsigned["to"] != empty["to"]:
                 self._point_to(authorization, signed.hash)
         return relay
+
+    def _must_not_be_sent(self, relay: Relay) -> bool:
+        """Whether no node accepted the transfer yet, and it is not needed any more."""
+        authorization = relay.authorization
+        is_empty = relay.unsigned.get("to") == self._account.address
+        is_needed = authorization is not None and _is_needed(authorization, authorization.request)
+        return relay.sent_at is None and not is_empty and not is_needed
 
     def _holds_up_others(self, relay: Relay) -> bool:
         later = Relay.objects.filter(account=self._account, ended_at__isnull=True, nonce__gt=relay.nonce)
@@ -301,6 +316,11 @@ def _place(relay: Relay) -> int:
     if relay.nonce is None:
         raise TypeError("a gas account's transaction has a nonce")
     return relay.nonce
+
+
+def _is_needed(authorization: Authorization | None, request: PaymentRequest) -> bool:
+    is_live = authorization is not None and authorization.ended_at is None
+    return is_live and pays_what_remains(authorization, request)
 
 
 def _spent(authorization: Authorization) -> int:
