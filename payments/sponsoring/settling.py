@@ -35,6 +35,7 @@ from payments.sponsoring.passes import settle_cost
 from payments.sponsoring.relaying import deep_enough
 from payments.sponsoring.uses import attach, find_uses
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
+from payments.verification.retry_policy import LONGEST_WAIT, is_timed_out
 
 logger = logging.getLogger(__name__)
 
@@ -45,9 +46,18 @@ PAUSE = timedelta(seconds=3)
 PAUSE_UNSIGNED = timedelta(seconds=30)
 PAUSE_DEAD = timedelta(hours=1)
 PAUSE_AFTER_FAILURE = timedelta(seconds=15)
+# While no node returns the transaction that used an authorization, the pause is this part of its age.
+_PART_OF_AGE = 20
+LONGEST_PAUSE = timedelta(minutes=5)
 CHECKED_FOR = timedelta(days=1)
 EXPIRED = "The signed transfer was not sent in time, so it can't be sent any more. Nothing was paid."
 USED = "The signed transfer was cancelled, or used for something else. Nothing was paid."
+LOST = "The signed transfer was used, but no node returned its transaction within 24 hours. You can retry the payment."
+_MESSAGES = {
+    FailureCode.AUTHORIZATION_EXPIRED: EXPIRED,
+    FailureCode.AUTHORIZATION_USED: USED,
+    FailureCode.VERIFICATION_TIMED_OUT: LOST,
+}
 
 AUTHORIZATIONS = Queue(
     model=Authorization,
@@ -74,8 +84,9 @@ def settle_due(
         for _, group in groupby(authorizations, key=lambda each: each.token_id):
             of_token = list(group)
             try:
-                ended = _settle(chain, client(chain), of_token, lease, now)
-                pauses |= {each.pk: _pause(each) for each in of_token if each.pk not in ended}
+                ended, lost = _settle(chain, client(chain), of_token, lease, now)
+                left = [each for each in of_token if each.pk not in ended]
+                pauses |= {each.pk: _pause(each, now(), is_lost=each.pk in lost) for each in left}
             except ChainError as error:
                 logger.warning("authorizations on %s could not be checked: %s", chain.name, error)
                 pauses |= {each.pk: PAUSE_AFTER_FAILURE for each in of_token}
@@ -85,8 +96,11 @@ def settle_due(
     return len(authorizations)
 
 
-def _pause(authorization: Authorization) -> timedelta:
-    return PAUSE_UNSIGNED if authorization.signed_at is None else PAUSE
+def _pause(authorization: Authorization, now: datetime, *, is_lost: bool) -> timedelta:
+    pause = PAUSE_UNSIGNED if authorization.signed_at is None else PAUSE
+    if is_lost:
+        return min(max((now - authorization.created_at) / _PART_OF_AGE, pause), LONGEST_PAUSE)
+    return pause
 
 
 def _settle(
@@ -95,34 +109,40 @@ def _settle(
     authorizations: Sequence[Authorization],
     lease: Lease,
     now: Callable[[], datetime],
-) -> set[int]:
-    """Connect the used ones with their transactions, and end the dead ones; return the ids of those that ended."""
+) -> tuple[set[int], set[int]]:
+    """Connect the used ones with their transactions, and end the dead ones.
+
+    Return the ids of those that ended, and of those that were used in a transaction that no node returns.
+    """
     reader = client.authorizations
     ended = {each.pk for each in authorizations if _is_completed(each) and _end(each, None, lease, now())}
     left = [each for each in authorizations if each.pk not in ended]
     if client.cosigning is not None and left:
-        return ended | _settle_cosigned(client.cosigning, left, lease, now)
+        return ended | _settle_cosigned(client.cosigning, left, lease, now), set()
     if reader is None or not left:
-        return ended
+        return ended, set()
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback)
     head = client.look_up([], with_finality=finality.tag is not None).head
     keys = [each.terms.key for each in left]
     newest = reader.states(keys, at_block=head.latest)
     used = [each for each in left if newest.used[each.terms.key]]
     found = find_uses(client, used, until_block=head.latest)
+    lost = {each.pk for each in used} - found.keys()
     for each in used:
         hash_, pays = found.get(each.pk, ("", False))
         if pays:
             attach(each, hash_, now(), actor="discovery")
     height = deep_enough(head, finality)
     if height is None:
-        return ended
+        return ended, lost
     deep = reader.states(keys, at_block=height)
     for each in left:
         fate = _fate(each, deep, found)
+        if fate is None and each.pk in lost and _is_timed_out(each, now()):
+            fate = _Fate(FailureCode.VERIFICATION_TIMED_OUT)
         if fate is not None and _end(each, fate.code, lease, now()):
             ended.add(each.pk)
-    return ended
+    return ended, lost
 
 
 def _settle_cosigned(
@@ -160,6 +180,13 @@ def _settle_cosigned(
 def _is_completed(authorization: Authorization) -> bool:
     payment = authorization.payment
     return payment is not None and payment.status == Payment.Status.COMPLETED
+
+
+def _is_timed_out(authorization: Authorization, now: datetime) -> bool:
+    payment = authorization.payment
+    if payment is None:
+        return now - authorization.created_at >= LONGEST_WAIT
+    return is_timed_out(payment, now)
 
 
 @dataclass(frozen=True)
@@ -217,8 +244,7 @@ def fail(
     """Fail the open payment of the locked request, whose authorization is dead."""
     if not payment.is_open:
         return
-    text = message or (EXPIRED if code == FailureCode.AUTHORIZATION_EXPIRED else USED)
-    failed = Failed(payment, code, text)
+    failed = Failed(payment, code, message or _MESSAGES[code])
     # Write the lookup first: workers lock the two in this order.
     Lookup.objects.filter(of_payment=payment).update(**failed_lookup(failed, now))
     columns = failed_columns(failed, now)
