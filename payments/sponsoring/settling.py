@@ -9,7 +9,8 @@ block, or once two nodes have a final block above the last height at which it ca
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -46,7 +47,7 @@ PAUSE = timedelta(seconds=3)
 PAUSE_UNSIGNED = timedelta(seconds=30)
 PAUSE_DEAD = timedelta(hours=1)
 PAUSE_AFTER_FAILURE = timedelta(seconds=15)
-# While no node returns the transaction that used an authorization, the pause is this part of its age.
+# The pause after a check without a result is this part of the authorization's age.
 _PART_OF_AGE = 20
 LONGEST_PAUSE = timedelta(minutes=5)
 CHECKED_FOR = timedelta(days=1)
@@ -84,9 +85,9 @@ def settle_due(
         for _, group in groupby(authorizations, key=lambda each: each.token_id):
             of_token = list(group)
             try:
-                ended, lost = _settle(chain, client(chain), of_token, lease, now)
+                ended, slow = _settle(chain, client(chain), of_token, lease, now)
                 left = [each for each in of_token if each.pk not in ended]
-                pauses |= {each.pk: _pause(each, now(), is_lost=each.pk in lost) for each in left}
+                pauses |= {each.pk: _pause(each, now(), is_slow=each.pk in slow) for each in left}
             except ChainError as error:
                 logger.warning("authorizations on %s could not be checked: %s", chain.name, error)
                 pauses |= {each.pk: PAUSE_AFTER_FAILURE for each in of_token}
@@ -96,9 +97,9 @@ def settle_due(
     return len(authorizations)
 
 
-def _pause(authorization: Authorization, now: datetime, *, is_lost: bool) -> timedelta:
+def _pause(authorization: Authorization, now: datetime, *, is_slow: bool) -> timedelta:
     pause = PAUSE_UNSIGNED if authorization.signed_at is None else PAUSE
-    if is_lost:
+    if is_slow:
         return min(max((now - authorization.created_at) / _PART_OF_AGE, pause), LONGEST_PAUSE)
     return pause
 
@@ -112,15 +113,21 @@ def _settle(
 ) -> tuple[set[int], set[int]]:
     """Connect the used ones with their transactions, and end the dead ones.
 
-    Return the ids of those that ended, and of those that were used in a transaction that no node returns.
+    Return the ids of those that ended, and of those to check more rarely: no node returns the transaction that used
+    them, or their result could not be stored.
     """
     reader = client.authorizations
-    ended = {each.pk for each in authorizations if _is_completed(each) and _end(each, None, lease, now())}
-    left = [each for each in authorizations if each.pk not in ended]
+    ended: set[int] = set()
+    failed: set[int] = set()
+    for each in authorizations:
+        with _alone(each, failed):
+            if _is_completed(each) and _end(each, None, lease, now()):
+                ended.add(each.pk)
+    left = [each for each in authorizations if each.pk not in ended | failed]
     if client.cosigning is not None and left:
-        return ended | _settle_cosigned(client.cosigning, left, lease, now), set()
+        return ended | _settle_cosigned(client.cosigning, left, lease, now, failed), failed
     if reader is None or not left:
-        return ended, set()
+        return ended, failed
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback)
     head = client.look_up([], with_finality=finality.tag is not None).head
     keys = [each.terms.key for each in left]
@@ -131,18 +138,36 @@ def _settle(
     for each in used:
         hash_, pays = found.get(each.pk, ("", False))
         if pays:
-            attach(each, hash_, now(), actor="discovery")
+            with _alone(each, failed):
+                attach(each, hash_, now(), actor="discovery")
     height = deep_enough(head, finality)
     if height is None:
-        return ended, lost
+        return ended, lost | failed
     deep = reader.states(keys, at_block=height)
     for each in left:
         fate = _fate(each, deep, found)
         if fate is None and each.pk in lost and _is_timed_out(each, now()):
             fate = _Fate(FailureCode.VERIFICATION_TIMED_OUT)
-        if fate is not None and _end(each, fate.code, lease, now()):
-            ended.add(each.pk)
-    return ended, lost
+        if fate is None or each.pk in failed:
+            continue
+        with _alone(each, failed):
+            if _end(each, fate.code, lease, now()):
+                ended.add(each.pk)
+    return ended, lost | failed
+
+
+@contextmanager
+def _alone(authorization: Authorization, failed: set[int]) -> Iterator[None]:
+    """Log an unexpected error and add the authorization to `failed`, so that the others are settled."""
+    ids = {"payment_id": authorization.payment_id, "payment_request_id": authorization.request_id}
+    with log_context(**ids):
+        try:
+            yield
+        except ChainError:
+            raise
+        except Exception:
+            logger.exception("the end of a signed transfer could not be stored")
+            failed.add(authorization.pk)
 
 
 def _settle_cosigned(
@@ -150,8 +175,12 @@ def _settle_cosigned(
     authorizations: Sequence[Authorization],
     lease: Lease,
     now: Callable[[], datetime],
+    failed: set[int],
 ) -> set[int]:
-    """End those whose transaction is in a final block, and the dead ones; return the ids of those that ended."""
+    """End those whose transaction is in a final block, and the dead ones; return the ids of those that ended.
+
+    Those whose result could not be stored are added to `failed`.
+    """
     relays = Relay.objects.filter(authorization__in=authorizations)
     hashes = {relay.authorization_id: relay.hashes[0] for relay in relays}
     pending = {
@@ -168,12 +197,13 @@ def _settle_cosigned(
         fate = fates.get(hash_)
         if not hash_ and (each.last_valid_height or 0) < height:
             fate = Fate.EXPIRED
-        if fate is Fate.LANDED:
-            # It decides its payment, also one that failed because it seemed dead.
-            attach(each, hash_, now(), actor="discovery")
         code = FailureCode.AUTHORIZATION_EXPIRED if fate is Fate.EXPIRED else None
-        if fate is not None and _end(each, code, lease, now(), hash_=hash_):
-            ended.add(each.pk)
+        with _alone(each, failed):
+            if fate is Fate.LANDED:
+                # It decides its payment, also one that failed because it seemed dead.
+                attach(each, hash_, now(), actor="discovery")
+            if fate is not None and _end(each, code, lease, now(), hash_=hash_):
+                ended.add(each.pk)
     return ended
 
 

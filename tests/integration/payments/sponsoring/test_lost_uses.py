@@ -1,4 +1,4 @@
-"""Signatures that were used in a transaction which no node returns."""
+"""Signatures whose use no node returns, or whose end can't be stored."""
 
 from typing import Any
 
@@ -87,3 +87,30 @@ def test_submitted_hash_completes_a_payment_that_timed_out(
     assert world.post(f"payment-requests/{request.pk}/payments", body, 200)["id"] == payment.pk
     assert world.work_until_decided(payment, passes=5).status == "completed"
     assert searches
+
+
+def test_end_that_can_not_be_stored_holds_up_no_others(
+    world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    signed = []
+    for _ in range(2):
+        request = world.request()
+        route, signature = world.signed(request)
+        signed.append(Payment.objects.get(pk=world.submit(request, route, signature)["id"]))
+        world.broadcast(route, signature)
+    broken, payment = signed
+    attach = settling.attach
+
+    def fail(authorization: Authorization, *arguments: Any, **options: Any) -> tuple[Payment, bool]:
+        if authorization.payment_id == broken.pk:
+            raise ValueError("unexpected")
+        return attach(authorization, *arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(settling, "attach", fail)
+        world.clock.forward(seconds=3)
+        assert world.work_until_decided(payment, passes=5).status == "completed"
+    assert "the end of a signed transfer could not be stored" in caplog.messages
+    broken.refresh_from_db()
+    assert broken.is_open
+    assert world.work_until_decided(broken, passes=5).status == "completed"
