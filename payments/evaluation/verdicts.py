@@ -23,7 +23,15 @@ from payments.evaluation.binding import (
     bind,
 )
 from payments.evaluation.deliveries import find_delivery
-from payments.evaluation.own_money import EXCHANGED, LENT, RETURNED, lent_before, was_exchanged, went_back
+from payments.evaluation.own_money import (
+    ACCEPTABLE,
+    EXCHANGED,
+    LENT,
+    RETURNED,
+    lent_before,
+    was_exchanged,
+    went_back,
+)
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models.payment import FailureCode
 
@@ -281,7 +289,22 @@ def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refus
         return _exclude_own_money(terms, facts, block, arrived, bound)
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
     message = UNBOUND_REFUND if terms.is_refund and bound == UNBOUND else bound.message
+    if amount is not None:
+        message += _doubt(terms, facts, block, arrived)
     return Refused(bound.code, message, amount, bound.may_be_delivery)
+
+
+def _doubt(terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer]) -> str:
+    """Return why unbound money may be the recipient's own, in a further sentence; empty if it isn't.
+
+    A merchant who accepts the payment accepts this too, so it must be known before.
+    """
+    accepted = replace(terms, evidence=replace(terms.evidence, is_accepted=True))
+    bound = _counted(accepted, facts, block, arrived)
+    if not isinstance(bound, Bound):
+        return ""
+    decided = _exclude_own_money(terms, facts, block, arrived, bound)
+    return f" {decided.message.removesuffix(ACCEPTABLE)}" if isinstance(decided, Refused) else ""
 
 
 def _counted(
@@ -354,8 +377,8 @@ def _exclude_own_money(
         bound = without
     if went_back(transfers, bound.transfers, terms.token, terms.recipient, payers):
         return replace(refused, message=RETURNED)
-    is_claimed = bound.by not in (BoundBy.PROVIDER, BoundBy.MANUAL)
-    if is_claimed and was_exchanged(
+    is_swap = bound.by == BoundBy.PROVIDER
+    if not is_swap and was_exchanged(
         transfers, terms.token, terms.recipient, terms.known_tokens, facts.sender
     ):
         return replace(refused, message=EXCHANGED)
