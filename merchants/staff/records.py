@@ -5,10 +5,11 @@ from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 from django.contrib import admin
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, Value
 from django.http import HttpRequest
 
 from config.admin import portal
+from merchants.staff.roles import sees_every_merchant
 from merchants.staff.scope import MerchantScoped
 
 _Row = TypeVar("_Row", bound=Model)
@@ -29,6 +30,10 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
     search_fields: ClassVar[Any] = ("pk",)
     list_class: ClassVar[type[portal.RecordList]] = portal.RecordList
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Mark the rows for `names_merchant`."""
+        return super().get_queryset(request).annotate(names_merchant=Value(sees_every_merchant(request.user)))
+
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
         return self.list_class
 
@@ -48,6 +53,11 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
         """Return the listed rows that match `search_term`, which may be empty."""
         text, rows = clean(search_term), self.listed(queryset)
         return (self.found(rows, text) if text else rows), False
+
+
+def names_merchant(row: Model) -> bool:
+    """Whether a cell of the row names its merchant; members of one merchant see no other."""
+    return bool(getattr(row, "names_merchant", False))
 
 
 def clean(text: str) -> str:
