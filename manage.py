@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command line: `./manage.py help` lists the service's own commands beside Django's."""
+"""Django's command line. `./manage.py help` lists Django's commands and those of the service."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run one management command."""
-    if sys.argv[1:2] == ["setup"]:  # which makes the settings that all others need
+    if sys.argv[1:2] == ["setup"]:  # this command writes the settings that all others need
         from config.setup.command import main as set_up
 
         sys.exit(set_up(sys.argv[2:]))

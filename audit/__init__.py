@@ -1,1 +1,1 @@
-"""Known vulnerabilities of dependencies (`make audit`), and the list of dependencies (`make sbom`)."""
+"""Find known vulnerabilities of dependencies (`make audit`), and list the dependencies (`make sbom`)."""

@@ -1,6 +1,6 @@
-"""Query the advisory databases for every pinned package; `python -m audit sbom` lists the packages.
+"""Look up every pinned package in databases of vulnerabilities. `python -m audit sbom` lists the packages.
 
-Exit status: 0 if nothing is known, 1 for known vulnerabilities, 2 if a database can't be reached.
+Exit status: 0 if there are no known vulnerabilities, 1 if there are, 2 if a database can't be reached.
 """
 
 import json
@@ -25,7 +25,7 @@ NPM_FOLDERS = (
     "tests/support/walletconnect/phone",
     "website",
 )
-# Parts that are deployed, and parts that merchants install.
+# The parts that operators deploy, and the parts that merchants install.
 SHIPPED = ("checkout/frontend", "clients/typescript")
 _UNREACHABLE = (
     "{name}: the advisory database can't be reached, so nothing is known about these packages. "
@@ -34,7 +34,7 @@ _UNREACHABLE = (
 
 
 def audit() -> int:
-    """Print the known vulnerabilities of each lock file; return the exit status."""
+    """Print the known vulnerabilities of each lock file. Return the exit status."""
     statuses = [_python(name) for name in REQUIREMENTS] + [_npm(folder) for folder in NPM_FOLDERS]
     return 1 if 1 in statuses else max(statuses)
 
@@ -56,7 +56,7 @@ def _python(name: str) -> int:
 
 
 def python_result(name: str, output: str, errors: str) -> int:
-    """Print the result of pip-audit's JSON; return the exit status."""
+    """Print the vulnerabilities in pip-audit's JSON. Return the exit status."""
     try:
         packages = json.loads(output)["dependencies"]
     except (ValueError, KeyError):
@@ -83,7 +83,7 @@ def _npm(folder: str) -> int:
 
 
 def npm_result(folder: str, output: str, errors: str) -> int:
-    """Print the result of npm audit's JSON; return the exit status."""
+    """Print the vulnerabilities in npm audit's JSON. Return the exit status."""
     try:
         report = json.loads(output)
         found = report["vulnerabilities"]

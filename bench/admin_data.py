@@ -1,8 +1,10 @@
-"""Fill a database with 90 days of busy merchants, inside PostgreSQL: no row passes through Python.
+"""Fill a database with 90 days of data of busy merchants.
 
-The rows are like the service's own: requests with their payments, consumed transfers and history, events with their
-deliveries and attempts. A few hundred merchants share them unevenly, as merchants do. Columns that are not named here
-get the model's own default, so that a new column needs no change here.
+PostgreSQL generates the rows, which is much faster than Python.
+
+The rows are like the service's own: requests with their payments, transfers and history, and events with their
+deliveries and attempts. There are a few hundred merchants, and some of them have many more rows than others. A column
+that is not named here gets the default of its model. So a new column needs no change here.
 """
 
 # ruff: noqa: S608 - all SQL here is put together from this file's own words and numbers
@@ -31,9 +33,9 @@ CATALOGUE = "chains/catalogues/mainnet.json"
 
 @dataclass(frozen=True)
 class Size:
-    """The number of rows of each kind; there are as many events as deliveries. Requests are from the last `days`.
+    """The number of rows of each kind. There are as many events as deliveries. Requests are from the last `days` days.
 
-    Events happen right after their requests, or spread over the last `event_days`.
+    Events follow their requests immediately, or are spread over the last `event_days` days.
     """
 
     requests: int = 1_000_000
@@ -48,13 +50,13 @@ Say = Callable[[str], None]
 
 
 def generate(size: Size, say: Say, *, vacuum: bool = True) -> None:
-    """Fill an empty, migrated database; `say` receives the progress. Works inside a transaction without `vacuum`."""
+    """Fill an empty, migrated database. `say` receives the progress. Inside a transaction, call it without `vacuum`."""
     began = time.perf_counter()
     call_command("load_catalogue", CATALOGUE, verbosity=0)
     _partition_the_past(size.event_days or size.days)
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0; SET synchronous_commit = off; SELECT setseed(0.42)")
-        cursor.execute("SET session_replication_role = replica")  # keys are consistent by construction
+        cursor.execute("SET session_replication_role = replica")  # checks no foreign keys: they are correct
     indexes = _drop_indexes()
     for name, model, count, source, columns in _tables(size):
         _fill(name, model, count, source, columns, say)
@@ -73,7 +75,7 @@ def generate(size: Size, say: Say, *, vacuum: bool = True) -> None:
 
 _Table = tuple[str, type[models.Model], int, str, dict[str, str]]
 
-# One row's share of the total: the first of `many` gets the most.
+# Choose one of `many` merchants for a row. The first merchants get the most rows.
 _PICK = "(1 + floor({many} * power({random}, 3)))::int"
 _MD5_UUID = (
     "(lpad(to_hex((extract(epoch from t) * 1000)::bigint), 12, '0') || '7' || substr(m, 1, 3) || '8'"
@@ -82,9 +84,11 @@ _MD5_UUID = (
 
 
 def _tables(size: Size) -> list[_Table]:
-    """Return the tables to fill, in order: name, model, number of steps, source of the values, and columns.
+    """Return the tables to fill, in order.
 
-    A source is SQL with `{first}` and `{last}`, the steps of this chunk.
+    Each has a name, a model, the number of steps, the source of the values, and columns.
+
+    A source is SQL. `{first}` and `{last}` are the first and last step of a chunk.
     """
     numbers = "SELECT n, md5(n::text) AS m FROM generate_series({first}, {last}) AS n"
     return [
@@ -197,7 +201,7 @@ def _tables(size: Size) -> list[_Table]:
 
 
 def _partition_the_past(days: int) -> None:
-    """Replace the partitions of the past by weekly ones, as they would be after some months."""
+    """Replace partitions of the past by weekly ones. A service that has run for some months has these."""
     with connection.cursor() as cursor:
         for partition in partitions():
             if not partition.name.endswith("_first"):
@@ -219,7 +223,7 @@ def _merchant(random: str, size: Size) -> str:
 
 
 def _requests(size: Size) -> str:
-    """Generate requests: more each week, with a weekly wave; most are paid within a minute or two."""
+    """Generate requests. Their number grows each week, and varies by weekday. Most are paid within a minute or two."""
     tokens = Token.objects.filter(is_active=True).count()
     return f"""
         WITH merchants AS MATERIALIZED (SELECT array_agg(id ORDER BY name) AS ids FROM merchants_merchant),
@@ -306,7 +310,7 @@ _PAYMENT_COLUMNS = {
 
 
 def _history() -> str:
-    """Generate the creation and the end of each request, and the steps of each payment."""
+    """Generate history: the creation and the end of each request, and the steps of each payment."""
     return f"""
         SELECT s.*, step.payment, step.came_from, step.gets, step.at FROM ({_of_requests("TRUE")}) AS s
         LEFT JOIN payments_payment AS p ON p.request_id = s.id
@@ -332,7 +336,7 @@ _HISTORY_COLUMNS = {
 
 
 def _events(size: Size) -> str:
-    """Generate several events for each request, spread over them in order."""
+    """Generate several events for each request, in the order of the requests."""
     each = max(size.deliveries // size.requests, 1)
     time = f"r.created_at + (1 + n % {each}) * interval '1 minute'"
     if size.event_days is not None:
@@ -378,7 +382,7 @@ _DELIVERY_COLUMNS = {
 def _fill(
     name: str, model: type[models.Model], count: int, source: str, columns: dict[str, str], say: Say
 ) -> None:
-    """Run INSERT … SELECT chunk by chunk; columns that are not named get the model's default."""
+    """Run INSERT … SELECT in chunks. Columns that are not named get the default of the model."""
     fields = {**_defaults(model), **columns}
     table = connection.ops.quote_name(model._meta.db_table)
     names = ", ".join(connection.ops.quote_name(column) for column in fields)
@@ -398,7 +402,7 @@ def _fill(
 
 
 def _help_the_next(name: str) -> None:
-    """Create a temporary index, so that the next tables find these rows quickly."""
+    """Create a temporary index. With it, the statements for the next tables find these rows fast."""
     needed = {
         "requests": "CREATE INDEX bench_number ON payments_paymentrequest ((substr(external_id, 7)::bigint));"
         "CREATE INDEX bench_order ON payments_paymentrequest (external_id); ANALYZE payments_paymentrequest",
@@ -432,8 +436,9 @@ def _literal(field: models.Field[Any, Any], value: Any) -> str:
 
 
 def _drop_indexes() -> list[str]:
-    """Drop the plain indexes of the large tables, and return the statements to rebuild them, which is much faster at
-    the end.
+    """Drop the plain indexes of the large tables.
+
+    Return the statements that rebuild them: at the end, that is much faster.
     """
     tables = [
         model._meta.db_table
@@ -456,7 +461,10 @@ def _drop_indexes() -> list[str]:
 
 
 def chains_at_work() -> None:
-    """Write a status for each chain as a worker would: one has a node that doesn't respond, one is stalled."""
+    """Write a status for each chain, as a worker would.
+
+    One chain has a node that doesn't respond, and one is stalled.
+    """
     now = timezone.now()
     for place, chain in enumerate(Chain.objects.filter(is_active=True)):
         head = 20_000_000 + int(hashlib.sha256(chain.name.encode()).hexdigest()[:5], 16)

@@ -1,10 +1,10 @@
-"""Time the admin's and the API's pages over a million requests and five million deliveries.
+"""Measure the pages of the admin and the lists of the API with a million requests and five million deliveries.
 
 `make bench-admin`, or `python -m demo.services python -m bench.admin_pages [--requests N --deliveries N]`.
 
-Each page is built by Django's test client in this process: server time, without a network. The floor is an empty page
-of the admin, measured in the same run: the minimum time of the framework, the theme and this machine. The database's
-share is the time of the queries, including waits on a busy machine.
+Django's test client builds each page in this process. So only the server's time is measured, without a network. The
+floor is an empty page of the admin in the same run: the time that the framework and the theme need at least. The
+database's share is the time of the queries, including waiting on a busy machine.
 """
 
 import argparse
@@ -34,7 +34,7 @@ _SETTINGS = {
 GOAL_MS = 200
 ROUNDS = 20
 LONGEST_MS = 10_000
-# Pages as the staff of the largest merchant see them: filtered by merchant, and still in order.
+# Pages as members of the largest merchant see them. They have only that merchant's rows.
 OF_MERCHANT_STAFF = (
     "dashboard, 90 days",
     "keys",
@@ -51,7 +51,7 @@ FLOOR = "floor: an empty page of the admin"
 
 @dataclass(frozen=True)
 class Page:
-    """One page to measure; `get` builds it and returns its status."""
+    """One page to measure. `get` builds it and returns its status."""
 
     name: str
     get: Callable[[], int]
@@ -59,7 +59,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Measured:
-    """The times of a page in milliseconds (total, database, processor), and its number of queries."""
+    """The times of a page in milliseconds (total, database, processor), and the number of its queries."""
 
     name: str
     p50: float
@@ -71,7 +71,7 @@ class Measured:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Fill, measure and print; 1 if a page misses the goal."""
+    """Fill the database, measure, and print. Return 1 if a page misses the goal."""
     from django.core.management import call_command
 
     from bench.admin_data import Size, chains_at_work, generate
@@ -101,7 +101,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def pages() -> Iterator[Page]:
-    """Yield the pages to measure, the floor first."""
+    """Yield the pages to measure. The floor is the first one."""
     from django.contrib.auth.models import User
     from django.test import Client
 
@@ -128,7 +128,7 @@ def pages() -> Iterator[Page]:
 
 
 def admin_paths(merchant: Any) -> dict[str, str]:
-    """Return the admin's pages by name; the searched object is in the middle of the table."""
+    """Return the admin's pages by name. The object to search for is in the middle of the table."""
     from django.contrib.admin.utils import quote
 
     from payments.models import Payment
@@ -222,7 +222,7 @@ def api_paths(merchant: Any) -> dict[str, str]:
 
 
 def measure(page: Page, rounds: int) -> Measured:
-    """Build the page once to warm up, then `rounds` times, or for as long as LONGEST_MS."""
+    """Build the page once to warm up. Then build it `rounds` times, but stop after LONGEST_MS."""
     from django.db import connection
 
     asked: list[tuple[float, str]] = []
@@ -260,7 +260,7 @@ def measure(page: Page, rounds: int) -> Measured:
 
 
 def show(results: list[Measured]) -> None:
-    """Print the table and, for pages that miss the goal, the slowest query of the first, cold build."""
+    """Print the table. For a page that misses the goal, print the slowest query of the first build."""
     floor = next(result for result in results if result.name == FLOOR)
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load > cores:
@@ -282,14 +282,14 @@ def show(results: list[Measured]) -> None:
 
 
 def verdict(result: Measured) -> str:
-    """Return whether the page meets the goal: nearly always, mostly, or not."""
+    """Return whether the page meets the goal at p95, at p50, or not."""
     if result.p95 <= GOAL_MS:
         return "ok"
     return "mostly" if result.p50 <= GOAL_MS else MISSED
 
 
 def _fetched(client: Any, path: str) -> int:
-    """Fetch and read the page (of a stream, only the beginning); return its status."""
+    """Fetch and read the page, and return its status. Of a stream, read only the beginning."""
     response = client.get(path)
     if response.streaming:
         next(iter(response.streaming_content))
@@ -318,7 +318,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 if __name__ == "__main__":
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
-    warnings.filterwarnings("ignore", "No directory at")  # the static files need not have been collected
+    warnings.filterwarnings("ignore", "No directory at")  # static files may not be collected
     import django
 
     django.setup()

@@ -1,11 +1,12 @@
-"""Measure the API under 16 clients, each call beside a bare Django REST framework view on the same server.
+"""Measure calls of the API with 16 clients. Compare each with a bare Django REST framework view on the same server.
 
-`python -m demo.services python -m bench.api_calls [SECONDS] [CALL…]`. Both servers run all the time as production
-does (`config/gunicorn.py`); the clients call one of them at a time, in turns, so that a busy machine slows both. The
-floor is `bench/floor`: no middleware, no authentication, no limits; one statement where the call can't do with less.
+`python -m demo.services python -m bench.api_calls [SECONDS] [CALL…]`. Both servers run all the time, as in production
+(`config/gunicorn.py`). The clients call them in turns. So if the machine is busy, both are slow. The floor is
+`bench/floor`: views without middleware, authentication and limits. A view executes one statement if the call needs the
+database.
 
-For each call, it prints responses per second, CPU per response of all web processes, latency, and the ratio of the
-two rates.
+For each call, it prints responses per second, CPU per response of all web processes, latency, and the ratio of the two
+rates.
 """
 
 import http.client
@@ -58,7 +59,7 @@ class Sum:
 
     @property
     def cpu_ms(self) -> float:
-        """CPU milliseconds per response, of all web processes."""
+        """CPU milliseconds of all web processes, per response."""
         return self.cpu * 1000 / self.answers
 
 
@@ -68,7 +69,7 @@ class Server:
     process: subprocess.Popen[bytes]
 
     def cpu_seconds(self) -> float:
-        """The CPU time of the server's processes so far."""
+        """The CPU time that the server's processes have used."""
         return sum(_cpu_seconds(pid) for pid in _group(self.process.pid))
 
 
@@ -128,7 +129,7 @@ def load(server: Server, requests: Sequence[Request], seconds: float, expected: 
 
 @dataclass(frozen=True)
 class Call:
-    """A call of the API, and the bare view beside it."""
+    """A call of the API, and the bare view to compare."""
 
     name: str
     requests: list[Request]

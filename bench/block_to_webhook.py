@@ -1,11 +1,13 @@
-"""Measure from the block that decides a payment to the webhook: 50 payments in flight, blocks of one second.
+"""Measure the time from the block that completes a payment to the webhook. 50 payments are in flight, with a block each
+second.
 
-`python -m demo.services python -m bench.block_to_webhook [ROUNDS]`. Worker and beat run as from the Procfile, beside
-a local chain and a receiver. In each round 50 payments of ten merchants are mined and submitted, and decided a few
-blocks later. A block's time is the time at which this process sees it; it polls every few milliseconds.
+`python -m demo.services python -m bench.block_to_webhook [ROUNDS]`. The worker and beat run as in the Procfile, with a
+local chain and a receiver. In each round, 50 payments of ten merchants are mined and submitted. A few blocks later they
+have enough confirmations. The time of a block is the time at which this process sees it, by polling every few
+milliseconds.
 
-The floor does the same in the shortest way: a loop polls the head, reads the 50 receipts in one batch and posts 50
-bodies over one kept connection.
+The floor is the fastest program that does the same: a loop polls the head, reads the 50 receipts in one batch, and
+posts 50 bodies over one connection.
 """
 
 import json
@@ -29,7 +31,7 @@ from bench.api_calls import SETTINGS
 IN_FLIGHT = 50
 # A merchant gets at most five deliveries at a time.
 MERCHANTS = 10
-# Enough for all 50 to be submitted before the block that decides them.
+# All 50 payments must be submitted before the block with the last confirmation.
 CONFIRMATIONS = 6
 ROUNDS = 6
 _ASK_SECONDS = 0.004
@@ -66,7 +68,7 @@ class _Receiver:
 
 
 class _Blocks:
-    """The time at which each block of the chain was first seen."""
+    """When each block of the chain was first seen."""
 
     def __init__(self, url: str) -> None:
         self.seen: dict[int, float] = {}
@@ -120,7 +122,7 @@ def main(rounds: int) -> None:
             local.rpc("evm_setIntervalMining", 1)
             processes = [_start("worker", folder), _start("beat", folder)]
             blocks = _Blocks(running.url)
-            _round(merchants, usdc, local, blocks, receiver)  # while the processes start
+            _round(merchants, usdc, local, blocks, receiver)  # the processes are still starting
             waits = [wait for _ in range(rounds) for wait in _round(merchants, usdc, local, blocks, receiver)]
             floor = _floor(merchants[0], usdc, local, blocks, receiver)
             blocks.stop()
@@ -142,7 +144,7 @@ def main(rounds: int) -> None:
 
 
 def _round(merchants: list[Any], token: Any, local: Any, blocks: _Blocks, receiver: _Receiver) -> list[float]:
-    """Pay 50 requests and return the delay of each webhook after the deciding block."""
+    """Pay 50 requests. Return the delay of each webhook after the block with the last confirmation."""
     from payments.models import Lookup
     from tests.support.nodes.crowds import crowd
 

@@ -1,16 +1,15 @@
-"""Measure the checkout's largest contentful paint on two slow networks, beside a bare page, and the bytes it loads.
+"""Measure the checkout's largest contentful paint on two slow networks, and its bytes. Compare it with a bare page.
 
 `make bench`, or `python -m demo.services python -m bench.checkout_paint [LOADS]`.
 
-The product runs as in production: gunicorn, static files collected, fingerprinted and compressed. DevTools' throttling
-slows Chromium down: a CPU 4 times slower, and one network after the other: slow 4G as in Lighthouse (562.5 ms for each
-request, 1.44 Mbit/s down), and a weak one (400 ms, 400 kbit/s). Each load begins with an empty cache. The floor is
-measured in the same run, under the same throttling: a page of two lines, without style or script. The medians of all
-loads are printed, and their ratio.
+The product runs as in production: gunicorn, with collected and compressed static files. DevTools slows down the CPU (4
+times) and the network. The first network is slow 4G as in Lighthouse: 562.5 ms for each request, 1.44 Mbit/s down. The
+second one is weak: 400 ms, 400 kbit/s. Each load begins with an empty cache. The floor is a page of two lines without
+style and script. It is measured in the same run under the same conditions. The medians and their ratio are printed.
 
-Two pages are measured: one pays on an EVM chain, the other on Solana, whose wallets need another part of the script
-after the first paint. Without a wallet, as here, the largest paint is the last one: the text that the script shows when
-it has waited for wallets. The amount is in the first response and painted first. The goal for the largest paint is the
+Two pages are measured: for a payment on an EVM chain, and for one on Solana. The wallets of Solana need a second part
+of the script, after the first paint. The browser has no wallet. So the largest paint is the last one: a text that the
+script shows after it has waited for wallets. The amount is in the first response, and is painted first. The goal is the
 limit for "good" in Core Web Vitals.
 """
 
@@ -58,7 +57,7 @@ _LARGEST_PAINT = """() => new Promise((resolve) => new PerformanceObserver((list
 }).observe({ type: "largest-contentful-paint", buffered: true }))"""
 
 _FIRST_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
-# The script has looked for wallets.
+# The script has finished its search for wallets.
 _SETTLED = "() => !document.querySelector('.skeleton__wallet')"
 
 
@@ -74,7 +73,7 @@ class Network:
 
     @property
     def conditions(self) -> dict[str, Any]:
-        """Return the conditions for DevTools; throughputs are bytes a second."""
+        """Return the conditions for DevTools. Throughputs are in bytes per second."""
         return {
             "offline": False,
             "latency": self.latency_ms,
@@ -110,7 +109,7 @@ def main(loads: int) -> None:
         pages = {family: f"{origin}/pay/{shortcode}" for family, shortcode in _shortcodes().items()}
         browser = started.chromium.launch(executable_path=path, args=list(QUIET))
         for address in pages.values():
-            _visit(browser, address, NETWORKS[0])  # a customer never gets the server's first response
+            _visit(browser, address, NETWORKS[0])  # a warm-up, not measured
         for network in NETWORKS:
             for family, address in pages.items():
                 pairs = [
@@ -167,7 +166,7 @@ def _visit(browser: Any, address: str, network: Network) -> Load:
 
 @contextmanager
 def _product() -> Iterator[str]:
-    """The product as in production, from a copy, so that the collected files stay out of the repository."""
+    """Run the product as in production, in a copy. So the collected files don't come into the repository."""
     from demo.services.process import free_port, spawn
 
     with tempfile.TemporaryDirectory(prefix="quittance-paint-") as folder:
@@ -225,7 +224,7 @@ def _answers(origin: str) -> bool:
 
 
 def _shortcodes() -> dict[str, str]:
-    """Return payable requests of a merchant with own colours, by the family of their chain."""
+    """Return the codes of payment requests by the family of their chain. The merchant has its own colours."""
     from chains.models import Chain, Token
     from merchants.models import Merchant
     from tests.support.payments.world import make_request

@@ -1,12 +1,14 @@
-"""Measure reading a wallet's 1,000 tokens on one chain: round trips to the node, and time beside a floor.
+"""Measure the lookup of a wallet's 1,000 tokens on one chain: the round trips to the node, and the time.
 
 `make bench`, or `python -m demo.services python -m bench.discovery_cost [TOKENS]`.
 
-The tokens are real contracts on a local chain, some of them held by the wallet. The client was used before the
-measurement, so that its periodic queries of heads and chain ids are not counted. A proxy before each node counts the
-HTTP requests. The floor is measured in the same run: the client's own requests, sent again as bare JSON-RPC on one
-kept connection, with the responses parsed and discarded. For comparison, it measures the fastest possible response
-(one `eth_getBalance`), and a client that queries each token by itself, in batches of 100.
+The tokens are real contracts on a local chain, and the wallet has some of them. The client is used once before the
+measurement: it queries heads and chain ids only from time to time, and these queries should not count. A proxy before
+each node counts the HTTP requests.
+
+The floor is measured in the same run. It sends the client's own requests again as bare JSON-RPC on one connection, and
+only parses the responses. Two other times are printed to compare: one `eth_getBalance`, the fastest possible query, and
+a client that queries each token separately, in batches of 100.
 """
 
 import os
@@ -40,9 +42,7 @@ _ENDLESS_LOOP = "0x5b5f56"
 
 @dataclass(frozen=True)
 class Cost:
-    """One lookup: the HTTP requests to all nodes, its seconds, and the seconds of the same requests without the
-    client.
-    """
+    """One lookup: the number of HTTP requests, its seconds, and the seconds of the same requests without the client."""
 
     round_trips: int
     seconds: float
@@ -82,7 +82,7 @@ def main(count: int) -> None:
 
 
 def place_tokens(local: Any, count: int) -> list[str]:
-    """Deploy this many copies of a token, HELD of them with a balance; return their addresses."""
+    """Deploy this many copies of a token. The payer has a balance of HELD of them. Return their addresses."""
     from demo.contracts import deploy
 
     tokens = _place(local, "0x70ce", count, local.rpc("eth_getCode", local.usdc, "latest"))
@@ -92,7 +92,7 @@ def place_tokens(local: Any, count: int) -> list[str]:
 
 
 def cost(local: Any, nodes: Sequence[Any], tokens: Sequence[str]) -> Cost:
-    """Look up the payer's balances with a client that was in use before; the result must be correct."""
+    """Look up the payer's balances with a client that was used before. Check the result."""
     from chains.families.evm.client import EvmClient
 
     client = EvmClient([node.url for node in nodes], local.chain_id)

@@ -1,10 +1,11 @@
-"""Measure how long payments take beside a merchant with 100,000 pending payments and a chain that hangs.
+"""Measure whether a merchant with 100,000 pending payments, or a chain that hangs, delays the payments of others.
 
 `python -m demo.services python -m bench.fairness [PENDING]`, about a minute and a half.
 
-Ten merchants get payments at a steady rate on a local chain; one worker process verifies. A payment's time runs from
-the submission of its hash, already mined, to its completion. It is measured undisturbed before and after, beside a
-chain whose node accepts connections and never answers, and beside that chain and the backlog together.
+Ten merchants get payments at a steady rate on a local chain. One worker process verifies them. A payment is mined, and
+its time is from the submission of its hash to its completion. It is measured without a disturbance, then with a chain
+whose node accepts connections but never responds, then with that chain and the pending payments, and again without a
+disturbance.
 """
 
 import os
@@ -32,11 +33,11 @@ MERCHANTS = 10
 RATE = 8
 SECONDS = 12
 STUCK = 500
-# The pause is shorter than beat's, so that it hides no delay of beat.
+# The pause is shorter than that of beat, so that beat's period doesn't hide a delay.
 TICK_SECONDS = 0.1
 MOST_RATIO = 1.5
 
-# Payments of one request, all due, with hashes that no node knows.
+# Create payments of one request. All are due, and no node knows their hashes.
 _INSERT = """
 WITH payment AS (
     INSERT INTO payments_payment (
@@ -102,7 +103,7 @@ def main(pending: int) -> None:
 
 
 def work() -> None:
-    """Verify as a worker process does, until killed."""
+    """Verify as a worker process does, until the process is killed."""
     from payments.workers import VERIFICATION
 
     while True:
@@ -153,7 +154,7 @@ def _p95(times: list[float]) -> float:
 
 
 def _measure(name: str, merchants: list[Any], token: Any, local: Any) -> list[float]:
-    """Pay at a steady rate; return the duration of each payment in milliseconds."""
+    """Pay at a steady rate. Return the duration of each payment in milliseconds."""
     from payments.models import Payment, Transition
     from tests.support.payments.world import make_request, pay, submit
 

@@ -1,12 +1,13 @@
-"""Measure the cost of calls and sweeps while the tables grow: 10,000, 100,000 and 1,000,000 payment requests.
+"""Measure whether calls and periodic tasks get slower as tables grow: 10,000, 100,000 and 1,000,000 payment requests.
 
 `make bench-scale`, or `SCALE=5000000 make bench-scale` for a fourth size.
 
-Traffic is the same at each size, and history grows: a larger database reaches further back. Each request has a payment
-or none, its history, and two events with their deliveries and attempts, which are all from the last 29 days. All
-databases are on one server, and each operation is measured in all of them by turns, so that a busy machine slows all
-sizes down. Calls go through Django's test client in this process: server time, without a network. The sweeps find the
-same number of due rows at each size; what they change is rolled back.
+A larger database has a longer history, but the same number of requests per day. A request has at most one payment, its
+history, and two events with deliveries and attempts. All events are from the last 29 days.
+
+There is one database for each size, all on one server. Each operation is measured in the databases by turns. So if the
+machine is busy, all sizes are slow. Calls are made with Django's test client in this process, without a network. The
+periodic tasks find the same number of due rows at each size. Their changes are rolled back.
 """
 
 # ruff: noqa: S311, S608 - nothing here is secret, and the SQL is put together from this file's own words
@@ -41,7 +42,7 @@ BYTES_PER_REQUEST = 9_000
 
 @dataclass
 class Database:
-    """One filled database: its connection, its clients, and the rows to request."""
+    """A filled database, with its connection, its clients, and the rows to request."""
 
     size: int
     connection: Any
@@ -59,7 +60,10 @@ Operation = Callable[[Database], object]
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Fill, measure and print; 1 if an operation costs more than 1.2 times what it does at the smallest size."""
+    """Fill the databases, measure, and print.
+
+    Return 1 if an operation is over 1.2 times as slow as at the smallest size.
+    """
     sizes = [size for size in arguments.sizes if size <= arguments.scale]
     needed, free = sum(sizes) * BYTES_PER_REQUEST, shutil.disk_usage("/tmp").free  # noqa: S108 - where it is
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
@@ -136,7 +140,7 @@ _FOR_STAFF = ("dashboard", "requests", "payments", "deliveries")
 
 
 def _filled(size: int, events: int) -> Database:
-    """Create and fill a separate database; return it with a connection."""
+    """Create and fill a database. Return it with a connection."""
     from django.core.management import call_command
     from django.db import connection
 
@@ -165,7 +169,7 @@ def _filled(size: int, events: int) -> Database:
 
 
 def _count_days(size: int) -> None:
-    """Count only the days that the dashboard shows, because counting all would take long."""
+    """Count only the days that the dashboard shows. To count all would take long."""
     from datetime import timedelta
 
     from django.utils import timezone
@@ -195,7 +199,7 @@ def _used(database: Database) -> Any:
 
 
 def _prepare(database: Database) -> None:
-    """Make the same number of rows due at each size, and choose the rows to request."""
+    """Make the same number of rows due as at the other sizes, and choose the rows to request."""
     from django.contrib.auth.models import User
     from django.db import connection
     from django.test import Client
@@ -331,7 +335,7 @@ def _rolled_back(sweep: Callable[[], object]) -> Operation:
 
 
 def _measured(name: str, operation: Operation, databases: list[Database]) -> bool:
-    """Measure in all databases by turns, and print a line; return whether it meets the goal."""
+    """Measure in all databases by turns, and print a line. Return whether the operation meets the goal."""
     took: dict[int, list[float]] = {database.size: [] for database in databases}
     waited: dict[int, list[float]] = {database.size: [] for database in databases}
     began, rounds = time.perf_counter(), 0
@@ -340,7 +344,7 @@ def _measured(name: str, operation: Operation, databases: list[Database]) -> boo
     while rounds < 2 + FEWEST or (rounds < 2 + ROUNDS and time.perf_counter() - began < LONGEST_SECONDS):
         for database in databases:
             seconds, in_database = _timed(operation, database)
-            if rounds >= 2:  # the first two warm up
+            if rounds >= 2:  # the first two only warm up
                 took[database.size].append(seconds * 1000)
                 waited[database.size].append(in_database * 1000)
         rounds += 1
@@ -358,7 +362,7 @@ def _measured(name: str, operation: Operation, databases: list[Database]) -> boo
 
 
 def _timed(operation: Operation, database: Database) -> tuple[float, float]:
-    """Return the duration, and the part of it that the database took."""
+    """Return the duration, and the database's part of it."""
     from django.db import connection
 
     waited = 0.0
@@ -390,8 +394,10 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--scale", type=int, default=int(os.environ.get("SCALE") or 1_000_000))
-    parser.add_argument("--only", default="", help="only what has this in its name")
-    parser.add_argument("--events", type=int, default=EVENTS_EACH, help="events for each request, 1 or more")
+    parser.add_argument("--only", default="", help="run only the operations whose name contains this text")
+    parser.add_argument(
+        "--events", type=int, default=EVENTS_EACH, help="number of events for each request, at least 1"
+    )
     return parser.parse_args(arguments)
 
 

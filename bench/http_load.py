@@ -1,8 +1,8 @@
-"""A load generator: keep-alive connections in one thread, each with one request in progress.
+"""A load generator. One thread has several keep-alive connections, with one request at a time on each.
 
 `python -m bench.http_load PORT CONNECTIONS SECONDS` reads requests as JSON (`[[method, path, headers, body], …]`) from
-standard input, sends them in turn, and prints `{"statuses": {"200": n}, "seconds": s, "latencies_ms": [p50, p95]}`.
-`{n}` in a header's value becomes a number that no other request has.
+standard input, sends them in turn, and prints `{"statuses": {"200": n}, "seconds": s, "latencies_ms": [p50, p95]}`. In
+a header's value, `{n}` becomes a number that is different in each request.
 """
 
 import json
@@ -17,7 +17,7 @@ _END = b"\r\n\r\n"
 
 
 class _Connection:
-    """One keep-alive connection and the response that is arriving on it."""
+    """A keep-alive connection and its current response."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
@@ -30,7 +30,7 @@ class _Connection:
         self.socket.sendall(request)
 
     def receive(self) -> int | None:
-        """Return the status once the response is complete."""
+        """Return the status when the response is complete. Before that, return None."""
         data = self.socket.recv(262_144)
         if not data:
             raise ConnectionError("the server closed a connection")
@@ -64,7 +64,7 @@ def _encode(request: tuple[str, str, dict[str, str], str]) -> bytes:
 
 
 def main(port: int, connections: int, seconds: float) -> None:
-    """Send requests until the time is over; responses that are still arriving then are received but not counted."""
+    """Send requests until the time is over. Responses that arrive later are not counted."""
     requests = cycle([_encode(each) for each in json.load(sys.stdin)])
     numbers = count(time.time_ns())
     selector = selectors.DefaultSelector()

@@ -1,6 +1,7 @@
-"""Measure the memory of web, worker and beat as they start from the Procfile, after some use.
+"""Measure the memory of the web, worker and beat processes. They run as in the Procfile, and are used first.
 
-`python -m demo.services python -m bench.memory`. Memory is PSS: pages that processes share count once, in parts.
+`python -m demo.services python -m bench.memory`. Memory is PSS: if n processes share a page of memory, each counts 1/n
+of it.
 """
 
 import http.client
@@ -62,7 +63,7 @@ def main() -> None:
 
 
 def _use(port: int) -> None:
-    """Wait until a worker has done a task, and call the API in between."""
+    """Call the API until a worker has finished a task."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         with suppress(OSError):
@@ -73,7 +74,7 @@ def _use(port: int) -> None:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
             connection.request("GET", "/readyz")
             if connection.getresponse().status == http.HTTPStatus.OK:
-                time.sleep(5)  # a few rounds of each periodic task
+                time.sleep(5)  # time for each periodic task to run a few times
                 return
         time.sleep(0.2)
     raise TimeoutError("web and worker did not become ready")

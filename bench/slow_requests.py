@@ -1,9 +1,9 @@
-"""Measure the web process while 200 clients send their requests a byte at a time, on loopback, for a few seconds.
+"""Measure the web process while 200 slow clients send their requests one byte at a time.
 
 `python -m demo.services python -m bench.slow_requests [SERVER...]`, where a SERVER is `ours`, `gthread`, `waitress` or
-`granian` (install the last two yourself). Each server runs Quittance in two processes of 16 threads, or in one
-process of 32 threads if it supports only one. For each server this prints the calls per second to a light
-endpoint, and the latency of `/healthz` when the server is idle, under slow request bodies, and under slow request
+`granian` (install the last two yourself). Each server runs Quittance in two processes of 16 threads, or in one process
+of 32 threads if it supports only one. For each server, it prints how many calls per second a light endpoint handles. It
+also prints the latency of `/healthz` in three cases: an idle server, clients with slow bodies, and clients with slow
 headers.
 """
 
@@ -56,7 +56,7 @@ def command(server: str, port: int) -> list[str]:
 
 @contextmanager
 def running(server: str) -> Iterator[int]:
-    """Run a server until the end of the block; yields its port."""
+    """Run a server during the block. Yields its port."""
     port = free_port()
     environment = {**os.environ, **_SETTINGS, "PORT": str(port)}
     child = subprocess.Popen(
@@ -75,7 +75,7 @@ def running(server: str) -> Iterator[int]:
 
 
 def healthz(port: int) -> float | None:
-    """Return the latency of `/healthz` on a new connection in seconds, or None if it timed out or failed."""
+    """Return the seconds that `/healthz` takes on a new connection. Return None if the call timed out or failed."""
     began = time.monotonic()
     try:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
@@ -88,7 +88,7 @@ def healthz(port: int) -> float | None:
 
 
 def calls_per_second(port: int) -> float:
-    """Return the successful calls per second to a public endpoint, over keep-alive connections."""
+    """Return how many calls per second to a public endpoint succeed, over keep-alive connections."""
     counts = [0] * CALLERS
     ends_at = time.monotonic() + SECONDS
 
@@ -113,7 +113,10 @@ def calls_per_second(port: int) -> float:
 
 @contextmanager
 def slow_clients(port: int, beginning: bytes) -> Iterator[None]:
-    """Keep slow clients connected: each sends `beginning`, then a byte a second, and reconnects if it is cut off."""
+    """Keep slow clients connected.
+
+    Each sends `beginning`, then a byte per second, and reconnects if the server disconnects it.
+    """
     is_over = threading.Event()
 
     def connect() -> socket.socket:
@@ -147,7 +150,7 @@ def slow_clients(port: int, beginning: bytes) -> Iterator[None]:
 
 
 def report(name: str, probe: Callable[[], float | None], times: int = 20) -> None:
-    """Call `probe` several times; print its median and worst latency, and how many calls got no response."""
+    """Call `probe` several times. Print the median and the longest latency, and how many calls got no response."""
     latencies = [probe() for _ in range(times)]
     answered = sorted(seconds for seconds in latencies if seconds is not None)
     lost = times - len(answered)

@@ -1,11 +1,10 @@
-"""Measure verifying 1,000 payments: round trips to the nodes, and payments per second beside a floor.
+"""Measure the verification of 1,000 payments: the round trips to the nodes, and the payments per second.
 
 `make bench`, or `python -m demo.services python -m bench.verification_cost [PAYMENTS]`.
 
-The payments are real transactions on a local chain, each in a separate block. This is the most expensive case: each
-block must be queried. A proxy before the node counts the HTTP requests. The floor is measured in the same run: the
-engine's own calls, sent again as bare batched JSON-RPC on one kept connection, with the responses parsed and
-discarded.
+The payments are real transactions on a local chain. Each is in a separate block, which is the most expensive case,
+because each block must be queried. A proxy before the node counts the HTTP requests. The floor is measured in the same
+run. It sends the engine's own calls again as batches of bare JSON-RPC on one connection, and only parses the responses.
 """
 
 import os
@@ -62,7 +61,7 @@ def main(count: int) -> None:
 
 
 def _measure(name: str, nodes: list[Any], chain: Any, count: int) -> None:
-    """Look up every payment once; print the costs."""
+    """Look up each payment once, and print the costs."""
     from django.utils import timezone
 
     from payments.models import Lookup

@@ -1,10 +1,12 @@
-"""Measure webhook delivery beside a bare loop of signed posts, and the effect of failing endpoints on the others.
+"""Measure webhook delivery, and whether failing endpoints delay the others.
+
+Compare it with a bare loop of signed posts.
 
 `make bench`, or `python -m demo.services python -m bench.webhook_delivery [DELIVERIES]`.
 
-Everything is on this machine: two worker processes with the product's own dispatcher, PostgreSQL, and a receiver. The
-floor is measured in the same run, with as many processes and threads, against the same receiver: `requests.Session`
-posting signed bodies from memory, without a database.
+Everything is on this machine: two worker processes with the product's dispatcher, PostgreSQL, and a receiver. The floor
+is measured in the same run with the same receiver, and the same number of processes and threads. It posts signed bodies
+from memory with `requests.Session`, without a database.
 """
 
 import json
@@ -39,7 +41,7 @@ HOSTILE_SHARE = 0.1
 
 
 class Crew:
-    """Processes that start together and work side by side."""
+    """Processes that start at the same time and run in parallel."""
 
     def __init__(self, module: str, *arguments: object) -> None:
         command = [sys.executable, "-m", module, *map(str, arguments)]
@@ -52,14 +54,14 @@ class Crew:
             member.stdout.readline()
 
     def notify(self) -> None:
-        """Send each process a line: to begin, and then to end."""
+        """Send each process a line. The first one begins the work, and the second one ends it."""
         for member in self._members:
             assert member.stdin is not None
             member.stdin.write("\n")
             member.stdin.flush()
 
     def join(self) -> list[str]:
-        """Wait until all processes have ended; return their output."""
+        """Wait until all processes have ended. Return their output."""
         return [member.communicate()[0] for member in self._members]
 
 
@@ -109,14 +111,14 @@ def _turn_hostile(merchants: list[Any], origin: str) -> None:
 
 
 def _floor(origin: str, count: int) -> float:
-    """Return the bare loop's posts per second."""
+    """Return the posts per second of the bare loop."""
     crew = Crew("bench.webhook_floor", f"{origin}/fast/floor", count // PROCESSES, THREADS)
     crew.notify()
     return count / max(float(said) for said in crew.join())
 
 
 def _throughput(merchants: list[Any], count: int) -> float:
-    """Return the number of waiting deliveries that are sent per second."""
+    """Return how many waiting deliveries are sent per second."""
     from webhooks.models import Delivery
 
     _record([merchants[number % len(merchants)] for number in range(count)])
@@ -132,7 +134,7 @@ def _throughput(merchants: list[Any], count: int) -> float:
 
 
 def _steady(origin: str, merchants: list[Any]) -> tuple[float, float]:
-    """Return the healthy endpoints' p50 and p99 in milliseconds, while events come at a steady rate."""
+    """Return p50 and p99 of the healthy endpoints in milliseconds. Events are written at a steady rate."""
     healthy = merchants[int(len(merchants) * HOSTILE_SHARE) :]
     urlopen(f"{origin}/report").read()
     crew = Crew("bench.webhook_dispatcher", THREADS)
@@ -159,7 +161,7 @@ def _steady(origin: str, merchants: list[Any]) -> tuple[float, float]:
 
 
 def _record(merchants: list[Any]) -> list[str]:
-    """Write an event and its delivery for each of `merchants`, in one transaction; return the events' ids."""
+    """Write an event and its delivery for each of `merchants`, in one transaction. Return the ids of the events."""
     from django.utils import timezone
 
     from webhooks.events import envelope

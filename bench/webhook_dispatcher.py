@@ -1,4 +1,4 @@
-"""A worker's dispatcher for the webhook benchmark, without Celery around it.
+"""The dispatcher of a worker without Celery, for the webhook benchmark.
 
 `python -m bench.webhook_dispatcher THREADS`: prints `ready`, waits for a line, and delivers until its input ends.
 """
@@ -9,13 +9,13 @@ import threading
 
 
 def main(threads: int) -> None:
-    """Nudge the dispatcher as Celery does, but more often."""
+    """Wake the dispatcher as Celery does, but more often."""
     import django
 
     django.setup()
     from django.conf import settings
 
-    settings.DATABASES["default"]["OPTIONS"].pop("pool", None)  # as config.celery does in a worker
+    settings.DATABASES["default"]["OPTIONS"].pop("pool", None)  # as in a worker (config.celery)
     from webhooks.dispatch.dispatcher import Dispatcher
 
     dispatcher = Dispatcher(threads)

@@ -1,4 +1,4 @@
-"""The floor of the webhook benchmark: a bare loop of signed posts by `requests.Session`, and nothing else.
+"""The floor of the webhook benchmark: a bare loop of signed posts with `requests.Session`.
 
 `python -m bench.webhook_floor URL POSTS THREADS`: prints `ready`, waits for a line, posts, and prints the seconds.
 """

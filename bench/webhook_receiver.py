@@ -1,7 +1,7 @@
-"""A receiver for the webhook benchmark, with as little HTTP as possible, so that it isn't the bottleneck.
+"""A receiver for the webhook benchmark. It supports as little of HTTP as possible, so that it is fast enough.
 
-`POST /fast/...` responds immediately, `POST /hang/...` after ten seconds. `GET /report` returns, for each event id,
-the milliseconds between the `sent` in its body and its arrival, and forgets them. Prints its port when it listens.
+`POST /fast/...` responds immediately, `POST /hang/...` after ten seconds. `GET /report` returns, for each event id, the
+milliseconds from the time `sent` in its body to its arrival. Then it deletes them. Prints its port when it listens.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ arrivals: dict[str, float] = {}
 
 
 class Receiver(asyncio.Protocol):
-    """One connection: requests are handled one after the other."""
+    """One connection. It handles one request after the other."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

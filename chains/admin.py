@@ -48,7 +48,9 @@ _NODE_COLOURS = {NodeState.ANSWERING.value: "success", NodeState.LAGGING.value: 
 
 
 class _FromTheCatalogue(portal.NeverDeleted):
-    """Rows that only `load_catalogue` creates. Fields that would re-value existing requests are read-only."""
+    """Rows that only `load_catalogue` creates. A field is read-only if a change would alter the value of existing
+    requests.
+    """
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
         return False
@@ -87,7 +89,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
         return super().get_form(request, obj, change, **options)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Chain]:
-        """Annotate each chain with its token counts, without tokens that only a routing provider lists."""
+        """Annotate each chain with its token counts. Tokens that only a routing provider lists don't count."""
         chains: QuerySet[Chain] = super().get_queryset(request)
         enabled = Count("tokens", filter=Q(tokens__is_active=True))
         own = Count("tokens", filter=Q(tokens__is_active=True) | ~Q(tokens__tags__contains=[LISTED]))
@@ -163,7 +165,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
         return f"{chain.finality_tag} or {fallback} blocks" if fallback else chain.finality_tag
 
     def final_block(self, chain: Chain) -> str:
-        """Return the block of the finality tag and when it last moved."""
+        """Return the height of the latest block with the chain's finality tag, and when it last grew."""
         status = status_of(chain)
         if chain.finality_tag is None or status is None or status.finality_since is None:
             return NOTHING
@@ -205,9 +207,9 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
         return super().get_form(request, obj, change, **options)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
-        """Load the chain with each token and leave out tokens that only a routing provider lists.
+        """Leave out tokens that only a routing provider lists, and load each token's chain.
 
-        Autocomplete lists use this query as well and show the chain's name.
+        The chain is needed because autocomplete lists use this query and show the chain's name.
         """
         tokens: QuerySet[Token] = super().get_queryset(request)
         only_listed = Q(is_active=False, tags__contains=[LISTED])
@@ -242,7 +244,7 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
 
 
 def status_of(chain: Chain) -> ChainStatus | None:
-    """Return the status a worker stored last, or None if the nodes were never checked."""
+    """Return the last status that a worker stored; None if no worker has checked the nodes."""
     return getattr(chain, "last_status", None)
 
 

@@ -21,8 +21,8 @@ class AmountError(ValueError):
 def parse_amount(value: object, token: Token) -> int:
     """Return the decimal string `value` in base units of `token`.
 
-    Accepts ASCII `digits[.digits]` only. Raises AmountError for any other text, for more decimal places than the token
-    has, for zero, and for more than the chain family's largest amount.
+    Accepts ASCII `digits[.digits]` only. Raises AmountError for other text, for too many decimal places, for zero, and
+    for an amount beyond the chain family's largest.
     """
     whole, fraction = read_decimal(value)
     if len(fraction) > token.decimals:
@@ -73,8 +73,8 @@ def display_amount(raw: int, decimals: int) -> str:
 
 
 def short_text(raw: int, decimals: int) -> str:
-    """Return `raw` as `price_text` does, rounded half up to SHORT_DIGITS significant digits. The whole part
-    and the first two decimal places are never rounded.
+    """Return `raw` in the format of `price_text`, rounded half up to SHORT_DIGITS significant digits. The whole part
+    and two decimal places always stay exact.
     """
     places = max(SHORT_DIGITS - len(str(raw)) + decimals, min(2, decimals))
     if places < decimals:

@@ -74,7 +74,8 @@ def read_catalogue(path: Path) -> list[dict[str, Any]]:
 def store_catalogue(chains: list[dict[str, Any]]) -> tuple[int, int]:
     """Create or update these chains and tokens; return the number of each. Idempotent.
 
-    Raises CatalogueError for a changed `decimals` or `chain_type`, which would re-value existing requests.
+    Raises CatalogueError if `decimals` or `chain_type` changes, because this would alter the value of existing
+    requests.
     """
     tokens = 0
     for entry in chains:
@@ -164,7 +165,7 @@ def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
 
 
 def _authorization(value: Any, chain_type: str, address: str, where: str) -> dict[str, str] | None:
-    """Return how signatures move the token, or None if the file doesn't say."""
+    """Return the method by which signatures move the token; None if the file has none."""
     if value is None:
         return None
     family, where = family_of(chain_type), f"{where}, authorization"
@@ -282,7 +283,7 @@ def _confirmations(value: Any, chain_type: str, where: str) -> str:
 
 
 def _fallback(entry: Mapping[str, Any], chain_type: str, where: str) -> int | None:
-    """Return how many blocks confirm a payment if the tag in `confirmations` does not move; None if not set."""
+    """Return how many blocks confirm a payment while the tag in `confirmations` doesn't advance; None if not set."""
     if entry.get("confirmations_fallback") is None:
         return None
     if not family_of(chain_type).counts_confirmations:
@@ -342,7 +343,7 @@ def _price_as(entry: Mapping[str, Any], where: str) -> str:
     if code and not _COIN.fullmatch(code):
         raise CatalogueError(f"{where}: price_as should be a coin's code, such as USDC")
     if is_currency(code):
-        # A stablecoin is priced by its rates, not at its peg.
+        # A stablecoin has the price of its market rates, not of its peg.
         raise CatalogueError(f"{where}: price_as should be a coin's code, such as USDC; {code} is a currency")
     return code
 

@@ -1,8 +1,8 @@
 """The interface between the service and a chain, and the dataclasses it returns.
 
-A client serves one chain. It returns facts, not decisions: a pure function over these dataclasses decides elsewhere
-whether a request is paid. "Not found" is `None`. If the nodes are down, lagging, rate-limiting or contradicted, a
-method raises `ChainError`. Each chain family implements `ChainClient` once; its `make_client` returns an instance.
+A client serves one chain. It returns facts, not decisions: `payments.evaluation` decides from these dataclasses whether
+a request is paid. "Not found" is `None`. If no node sends a usable response (all are down, lag, limit the rate or
+contradict each other), a method raises `ChainError`. Each chain family has one implementation of `ChainClient`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -28,7 +28,7 @@ from chains.facts.tokens import TokenMetadata as TokenMetadata
 
 
 class ChainError(Exception):
-    """No usable response from the chain's nodes. `permanent`: a retry can't help. `retry_after` is in seconds."""
+    """No usable response from the chain's nodes. If `permanent`, a retry can't help. `retry_after` is in seconds."""
 
     def __init__(self, message: str, *, permanent: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -47,8 +47,8 @@ class Refusal(StrEnum):
 class TransferRefused(Exception):
     """The transfer would fail if it were signed now.
 
-    `missing` is the shortfall in base units of the token (funds) or the native coin (gas); `note` is the node's reason
-    for any other failure.
+    If the wallet lacks tokens or gas, `missing` is the shortfall in base units of the token or the native coin. For
+    other failures, `note` is the node's reason.
     """
 
     def __init__(self, refusal: Refusal, *, missing: int = 0, note: str = "") -> None:
@@ -62,28 +62,30 @@ class TransferRefused(Exception):
 class Transfer:
     """A transfer inside one transaction, as the chain records it. Amounts are in base units.
 
-    `slot` is the transfer's position in the transaction, so that each is credited once. For an EVM token, it
-    is the log's position in its receipt; for EVM native coin, `value` or the inner call's path. On Solana, it
-    is the instruction's path (`2`, or `2.5` for an inner instruction), or `gain.3` for lamports that the
-    account of the fourth key gained without an instruction. `token` is the contract's or mint's address,
-    empty for the native coin. `sender` is the account whose balance fell (EVM: the log's `from`), empty for
-    minted tokens or if the chain does not record it. `amount` is the amount that arrived.
+    - `token`: the contract's or mint's address, empty for the native coin.
+    - `sender`: the account whose balance fell (on EVM the log's `from`). Empty for minted tokens, and if the chain does
+      not record it.
+    - `amount`: the amount that arrived.
+    - `slot`: the transfer's position in the transaction, by which it is credited only once. For an EVM token, it is the
+      log's position in its receipt; for EVM native coin, `value` or the inner call's path. On Solana, it is the
+      instruction's path (`2`, or `2.5` for an inner instruction). Lamports can also arrive without an instruction:
+      `gain.3` is such a gain of the account of the fourth key.
 
-    The remaining fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
+    The other fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
-    - `references`: the 16-byte references of the call or top-level instruction that made this transfer.
-    - `made_by`: the account that itself made the transfer. This is proved if it signed the transaction and called the
-      token directly, if a complete trace shows its call, or (Solana) if it is the authority of a top-level instruction.
-      Empty if a contract or program moved the tokens on its behalf.
-    - `claimable`: how much of `amount` a reference or a proof can claim, at most the amount in that call or
-      instruction; None means all of it.
-    - `within`: the places, among the transaction's `mentions`, of the calls that enclose this transfer.
-    - `account`, `gain` (Solana): the token account that received it (the recipient itself for SOL), and that account's
-      own gain in the whole transaction. The credits of one transaction to one account sum to at most its gain.
-    - `authorization`: the nonce of the authorization by which `sender` signed this transfer. Nothing else binds such a
-      transfer.
-    - `is_marked`: exactly 16 bytes follow the call's arguments (EVM), or the instruction names a further read-only key
-      (Solana). Such a transfer was built for one order, of this service or of another system.
+    - `references`: the 16-byte references in the call or top-level instruction that made this transfer.
+    - `made_by`: the account that made the transfer itself; empty if a contract or program moved the tokens on its
+      behalf. Proof is one of three: the account signed the transaction and called the token directly; a complete trace
+      shows its call; or, on Solana, the account is the authority of a top-level instruction.
+    - `claimable`: the part of `amount` that a reference or a proof can bind: at most the amount in that call or
+      instruction. None means all of it.
+    - `within`: the calls that enclose this transfer, as indexes into the transaction's `mentions`.
+    - `account`, `gain` (Solana): the token account that received the transfer (for SOL, the recipient itself), and the
+      account's gain in the whole transaction. All credits of a transaction to one account sum to at most its gain.
+    - `authorization`: the nonce of the authorization that `sender` signed for this transfer. Only this nonce binds such
+      a transfer.
+    - `is_marked`: exactly 16 bytes follow the call's arguments (EVM), or the instruction has an extra read-only key
+      (Solana). Some system, perhaps not this service, built such a transfer for one order.
     """
 
     slot: str
@@ -107,10 +109,10 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Mention:
-    """Input that a watched contract or program received from the payer, or (`is_log`) a log that it wrote.
+    """The input of a call to a watched contract or program or, if `is_log`, a log that it wrote.
 
-    `data` is the call's whole input, the instruction's data or, for a log, its topics followed by its data. Only
-    these are searched for routing providers' IDs.
+    `data` is the call's whole input, the instruction's data or, for a log, its topics followed by its data. Routing
+    providers' IDs are searched for only here.
     """
 
     contract: str
@@ -122,17 +124,18 @@ class Mention:
 class TransactionFacts:
     """A transaction's facts on the chain.
 
-    - `block` is None while the transaction is not mined. Then `transfers` is empty, and `intended` holds the
-      transfer that its bytes would make (a direct transfer of a token or the native coin, with its reference).
-    - `nonce` is the sender's (EVM). A replacement has the same one. `effect` is a digest of the recipient, value and
-      data, without fees: if two transactions have the same effect, one speeds up the other. On chains without
-      replacements, both keep their defaults.
+    - `block` is None while the transaction is not mined. `transfers` is then empty. If its bytes are a direct transfer
+      of a token or the native coin, `intended` holds this transfer, with its reference.
+    - `nonce` is the sender's nonce, which a replacement has too. `effect` is a digest of the recipient, value and data,
+      without fees: of two transactions with one nonce and one effect, one is a speed-up of the other. Chains without
+      replacements set neither field.
     - `commitment` is Solana's commitment level: `confirmed` or `finalized`.
     - `is_complete` is False if money may have moved in calls that could not be read (no trace, or an account of
       unknown code). `transfers`, `references` and `made_by` may then lack entries.
-    - `is_readable` is False if the receipt or the block's evidence of a mined transaction is too large or too
-      malformed to read. The other fields are then unknown.
-    - `is_known_form` is False if the contents could not be parsed: it is of a newer type, or the node sent garbage.
+    - `is_readable` is False if the transaction is mined, but its receipt or block is too large or too malformed to
+      read. The other fields are then unknown.
+    - `is_known_form` is False if the contents could not be parsed: the transaction has a newer type, or the node sent
+      garbage.
     - `mentions` are the calls and logs of the contracts that the caller named.
     - `network_fee` is the fee paid, in base units of the native coin; for display, not evidence.
     """
@@ -168,10 +171,10 @@ class Head:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The chain's head and the requested transactions (None if healthy nodes don't know it).
+    """The chain's head and the requested transactions (None for a transaction that healthy nodes don't know).
 
-    `contradicted` holds the hashes without a usable result, because the nodes disagree or none can return the details;
-    `transactions` reports them as not mined or unknown.
+    `contradicted` holds the hashes without a usable result: the nodes disagree, or none can return the details. In
+    `transactions`, these are not mined or unknown.
     """
 
     head: Head
@@ -181,7 +184,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class EvmCall:
-    """A call for a wallet to make: `value` is in wei, `gas` is the suggested limit."""
+    """A call for a wallet to send: `value` is in wei, `gas` is the suggested limit."""
 
     to: str
     data: bytes
@@ -191,7 +194,7 @@ class EvmCall:
 
 @dataclass(frozen=True)
 class SolanaTransaction:
-    """A whole Solana transaction, as a routing provider serialised it, for a wallet to sign."""
+    """A whole Solana transaction for a wallet to sign, in a routing provider's serialisation."""
 
     serialized: bytes
 
@@ -207,7 +210,7 @@ class SolanaInstruction:
 
 @dataclass(frozen=True)
 class SolanaInstructions:
-    """Instructions to build a transaction from, and the address lookup tables that shorten it."""
+    """The instructions of a transaction to build, and address lookup tables that make it shorter."""
 
     instructions: tuple[SolanaInstruction, ...]
     lookup_tables: tuple[str, ...] = ()
@@ -218,7 +221,8 @@ Action = EvmCall | SolanaTransaction | SolanaInstructions
 
 @dataclass(frozen=True)
 class Spending:
-    """An action's spending limit for the signing wallet, in base units of `token` (empty for the native coin).
+    """The maximum that an action may spend from the signing wallet, in base units of `token` (empty for the native
+    coin).
 
     `extra_native` is additional native coin, such as a bridge's fee.
     """
@@ -233,17 +237,19 @@ class ChainClient(Protocol):
 
     @property
     def authorizations(self) -> AuthorizationClient | None:
-        """Queries about transfers by signature; None if the chain has none."""
+        """Queries about transfers that a payer only signs; None if the chain has no such transfers."""
 
     @property
     def cosigning(self) -> CosigningClient | None:
-        """Queries about transactions that the operator's account signs as well; None if the chain has none."""
+        """Queries about transactions that the operator's account signs too; None if the chain has no such
+        transactions.
+        """
 
     def health(self) -> list[NodeHealth]:
         """Return the health of each node in the catalogue's order. Queries no node; returns hosts, never full URLs."""
 
     def chain_id(self) -> int:
-        """Return the chain id that the node reports (on Solana: the catalogue's number of the cluster it serves)."""
+        """Return the chain id that the node reports; on Solana, the catalogue's number for the node's cluster."""
 
     def abilities(self) -> NodeAbilities:
         """Probe this client's only node with a few calls, one of them a large batch."""
@@ -251,10 +257,10 @@ class ChainClient(Protocol):
     def look_up(
         self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
-        """Return the head and these transactions, in few round trips, however many transactions.
+        """Return the head and these transactions. Many transactions need no more round trips than few.
 
-        `with_finality` also queries the safe and finalized blocks. `mentioning` names the contracts or programs whose
-        calls and logs are returned as `mentions`.
+        `with_finality` also queries the safe and finalized blocks. The calls and logs of the contracts or programs in
+        `mentioning` are returned as `mentions`.
         """
 
     def build_transfer(
@@ -269,8 +275,9 @@ class ChainClient(Protocol):
     ) -> dict[str, Any] | str:
         """Return the unsigned transaction that moves `amount` base units, in the format that wallets accept.
 
-        `memo_reference` is the reference for the memo that some of Solana's token accounts require; it binds nothing.
-        The transfer is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if it would fail.
+        `memo_reference` is the content of the memo that some of Solana's token accounts require; the memo binds
+        nothing. The transfer is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if it would
+        fail.
         """
 
     def prepare(
@@ -279,37 +286,39 @@ class ChainClient(Protocol):
         """Return the unsigned transaction of a third party's action, in the format that wallets accept.
 
         The action is simulated. Raises TransferRefused if the wallet lacks funds or gas, if the action would fail, or
-        if the simulation shows that it would spend more than `spending`. With `simulate=False` (for a call that can
-        only succeed after another one) the action keeps its own gas limit and is not rejected.
+        if the simulation shows that it would spend more than `spending`. With `simulate=False`, the action keeps its
+        own gas limit and is not rejected. Use it for a call that can only succeed after another call.
         """
 
     def rehearse(
         self, call: EvmCall, *, sender: str, spending: Spending, after: Sequence[EvmCall] = ()
     ) -> bool:
-        """Return whether a node simulated the call and its debits, after other calls of the same atomic batch.
+        """Simulate the call after the other calls of its atomic batch. Return whether a node could simulate it with its
+        debits.
 
         Raises TransferRefused if the call would spend more than `spending`, or if a call of a batch would fail.
         """
 
     def balances(self, owner: str, tokens: Sequence[str]) -> Mapping[str, int]:
-        """Return the base units of each token ("" the native coin) that one payment of `owner` can spend, or 0.
+        """Return how many base units of each token one payment of `owner` can spend; "" is the native coin.
 
-        Few round trips, however many tokens. Tokens whose contract returns no valid response are omitted.
+        Many tokens need no more round trips than few. Tokens whose contract returns no valid response are omitted.
         """
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
-        """Return how many base units of the owner's tokens `spender` may move; 2^256 - 1 if it needs no allowance."""
+        """Return the base units of the owner's tokens that `spender` may move; 2^256 - 1 if it needs no allowance."""
 
     def usual_fee(self, token: str) -> int:
-        """Return the current fee of a direct transfer of the token ("" the native coin), in base units of the coin.
+        """Return the current fee of a direct transfer of the token, in base units of the native coin. "" is the native
+        coin.
 
         It is an estimate for display, without `account_deposit` or a rollup's L1 fee.
         """
 
     def account_deposit(self, token: str, recipient: str) -> int:
-        """Return the deposit that opens the recipient's account for the token, in base units of the coin.
+        """Return the deposit that opens the recipient's account for the token, in base units of the native coin.
 
-        The payer pays it in addition to the fee. 0 if the account exists, or if the chain needs none.
+        The payer pays it on top of the fee. It is 0 if the account exists, or if the chain needs no accounts.
         """
 
     def can_prove_internal_transfers(self) -> bool:
@@ -318,54 +327,59 @@ class ChainClient(Protocol):
     def may_be_unverifiable(self, sender: str) -> bool:
         """Return whether the nodes may be unable to verify a payment from this account; raises ChainError.
 
-        True for an account with code if no node traces inner calls. The merchant may have to accept its payments.
+        This is so for an account with code if no node traces inner calls. The merchant may have to accept its payments.
         """
 
     def contract_code(self, address: str) -> bytes:
-        """Return the contract's code in the latest block, empty if there is none or the chain keeps it elsewhere."""
+        """Return the contract's code in the latest block; empty if there is none, or if the chain stores code
+        elsewhere.
+        """
 
     def deposit_problem(
         self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
     ) -> DepositProblem | None:
         """Return why the deposit address can't be shown; None if money that arrives there reaches the recipient.
 
-        A node rehearses a payment of `amount` base units of the token. If nodes must agree, two have to return the same
-        result. `is_confirmed` allows a contract: the merchant confirmed that it controls the address on every chain.
+        A node simulates a payment of `amount` base units of the token and its sweep. On a chain with a quorum, two
+        nodes have to return the same result. `is_confirmed` allows a recipient that is a contract: the merchant has
+        confirmed that they control its address on every chain.
         """
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
         """Return the balance of each (address, token) in base units; the token "" is the native coin.
 
-        One node is enough: a sweep sends the whole balance anyway. Tokens without a valid response are omitted.
+        One node is enough, because a sweep sends the whole balance anyway. Tokens without a valid response are omitted.
         """
 
     def estimated_gas(self, calls: Sequence[EvmCall]) -> Sequence[int | None]:
-        """Return one node's gas estimate for each call, which any account may send; None if it has none."""
+        """Return one node's gas estimate for each call, sent by any account. None for a call without an estimate."""
 
     def coins_received(
         self, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
     ) -> CoinsReceived:
-        """Return how much native coin deposit addresses had received up to the block of this height.
+        """Return how much native coin each deposit address had received up to the block `at_block`: its balance and its
+        sweeps since `since_block`.
 
-        The amounts omit sweeps before `since_block`. The part that was swept up to `stable_block` is also returned by
-        itself. If nodes must agree, two have to return the same block and amounts. Raises ChainError if too few nodes
-        have the block's state.
+        The result also has the sweeps up to `stable_block` alone. On a chain with a quorum, two nodes have to return
+        the same block and amounts. Raises ChainError if too few nodes have the block's state.
         """
 
     def blocks(self, heights: Collection[int]) -> Mapping[int, Block]:
-        """Return the block at each height. If nodes must agree, a block that fewer than two report is omitted."""
+        """Return the block at each height. On a chain with a quorum, a block is omitted if only one node reports it."""
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
-        """Return the metadata of each contract, in order."""
+        """Return the metadata of each contract, in the given order."""
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
-        """Return the latest round of each price feed, in order."""
+        """Return the latest round of each price feed, in the given order."""
 
     def recipient_problem(self, recipient: str) -> str | None:
         """Return a sentence on why this well-formed address can't receive payments, or None if it can."""
 
     def transaction_counts(self, senders: Sequence[str]) -> Mapping[str, int]:
-        """Return how many transactions of each sender are mined (its next nonce); empty if the chain has no nonces."""
+        """Return each sender's number of mined transactions, which is its next nonce; empty if the chain has no
+        nonces.
+        """
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
         """Return the hash of the sender's transaction with this nonce, mined or waiting; None if no node knows.
@@ -376,41 +390,40 @@ class ChainClient(Protocol):
     def may_return_proposals(self, account: str) -> bool:
         """Return whether this account's wallet may return a proposal's id instead of a hash; see `Proposal`.
 
-        True for an account with code, and for one that never sent a transaction: it may not be deployed yet.
+        This is so for an account with code, and for one that never sent a transaction: its code may not be deployed
+        yet.
         """
 
     def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:
-        """Search for the transactions that executed these proposals, mined up to `until_block`.
+        """Search the blocks up to `until_block` for the transactions that executed these proposals.
 
-        The work of one call is bounded; the next call continues at each proposal's next block.
+        One call does a limited amount of work; the next call continues at each proposal's next block.
         """
 
     def is_signed_by(self, address: str, message: str, signature: str, *, also_at: int | None = None) -> bool:
         """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana.
 
-        With `also_at`, a contract must confirm the signature in the block of this height too.
+        With `also_at`, a contract must also accept the signature in the block of this height.
         """
 
     def head(self) -> int:
         """Return the height of the newest block (on Solana: the newest confirmed slot)."""
 
     def block_at(self, moment: datetime) -> int:
-        """Return the height of a block not later than `moment`, near the last such block; 0 if all are later.
-
-        Results are cached.
-        """
+        """Return the height of one of the last blocks before `moment`; 0 if all are later. Results are cached."""
 
     def search_limits(self) -> SearchLimits:
-        """Return how `discover` searches, and its limits. Queries no node."""
+        """Return the way in which `discover` searches, and its limits. Queries no node."""
 
     def discover(
         self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
     ) -> Discovery:
-        """Return transactions that carry a watched reference, mined from `since_block` to `until_block` (or the head).
+        """Return transactions that contain a watched reference, mined from `since_block` to `until_block` (or the
+        head).
 
-        The work of one call is bounded; the next call continues at `next_block`. A search starts at `since_block`, or
-        near the head without it. One query serves all watches. See `SearchLimits` for chains that are not searched by
-        block.
+        Without `since_block`, the search starts near the head. One query searches for all watches. One call does a
+        limited amount of work; the next call continues at `next_block`. `SearchLimits` describes chains that are not
+        searched by block.
         """
 
     def find_in_logs(
@@ -418,13 +431,14 @@ class ChainClient(Protocol):
     ) -> LoggedWords:
         """Return the transactions in which one of these contracts logged one of these words of 32 bytes.
 
-        The work of one call is bounded; the next call continues at `next_block`. One node's logs are enough: they name
-        candidates, which `look_up` confirms. Nothing is found on chains that are not searched by block.
+        One node's logs are enough, because `look_up` confirms the transactions. One call does a limited amount of work;
+        the next call continues at `next_block`. Chains that are not searched by block return nothing.
         """
 
     def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
-        """Return the amounts that transactions moved to these recipients; `tokens` has the one token of each recipient.
+        """Return the amounts that transactions moved to these recipients.
 
-        The work of one call is bounded; the next call continues at `next_block`. One node's logs are enough: they name
-        candidates, which `look_up` confirms. One query serves all. Nothing is found on chains not searched by block.
+        `tokens` maps each recipient to its one token. One query searches for all recipients. One node's logs are
+        enough, because `look_up` confirms the transactions. One call does a limited amount of work; the next call
+        continues at `next_block`. Chains that are not searched by block return nothing.
         """

@@ -14,9 +14,10 @@ UINT64_MAX = 2**64 - 1
 
 
 class BaseUnitsField(models.DecimalField[_Set, _Get]):
-    """An amount in a token's smallest unit, a NUMERIC(78, 0) read back as `int`.
+    """An amount in a token's smallest unit:
 
-    Pair it with `base_units_constraint`: the column alone accepts NaN and 2^256.
+    NUMERIC(78, 0) in the database, `int` in Python. Add `base_units_constraint` too, because the column alone accepts
+    NaN and 2^256.
     """
 
     _pyi_private_set_type: int
@@ -52,7 +53,9 @@ class BaseUnitsField(models.DecimalField[_Set, _Get]):
 
 
 def base_units_constraint(field: str, model: str) -> models.CheckConstraint:
-    """Return the CHECK that keeps `field` within uint256. PostgreSQL sorts NaN above every number, so it fails too."""
+    """Return the CHECK that limits `field` to uint256. NaN fails it too, because PostgreSQL sorts NaN above every
+    number.
+    """
     limits = Q(**{f"{field}__gte": 0}) & Q(**{f"{field}__lte": UINT256_MAX})
     return models.CheckConstraint(
         condition=limits | Q(**{f"{field}__isnull": True}), name=f"{model}_{field}_is_uint256"

@@ -16,14 +16,15 @@ from chains.client import ChainClient, ChainError, Head, NodeState
 from chains.families import clients_of_each_node, head_allowance
 from chains.models import Chain, ChainStatus
 
-# A worker's soft time limit is 45 s; a slower node counts as down.
+# A slower node counts as down. This is well below a worker's soft time limit of 45 s.
 CHECK_TIMEOUT_SECONDS = 20.0
 # An older row is ignored.
 STALE_AFTER = timedelta(minutes=5)
 # A chain is stalled after this long without a new block, or after STILL_BLOCKS block times if that is longer.
 STILL_AFTER = timedelta(minutes=2)
 STILL_BLOCKS = 30
-# A finality tag counts as stopped after this long: Ethereum's moves every 6.4 minutes, and a missed epoch doubles that.
+# A finality tag counts as stopped after this time. Ethereum's tag moves every 6.4 minutes, and a missed epoch doubles
+# this.
 TAG_STILL_AFTER = timedelta(minutes=15)
 _THREADS = 8
 _NEEDED_TO_AGREE = 2
@@ -46,9 +47,10 @@ NEEDS_ATTENTION = (Health.STALLED, Health.NOT_FINALIZING, Health.DOWN)
 
 @dataclass(frozen=True)
 class NodeCheck:
-    """The result of checking one node: its host (not its URL), its head, and its lag in blocks.
+    """The result of checking one node.
 
-    `final` is the block of the chain's finality tag.
+    `host` is not the URL, which may contain a key. `behind` is its lag in blocks. `final` is the height of the chain's
+    finality tag.
     """
 
     host: str
@@ -65,9 +67,9 @@ Clients = Callable[[Chain], Sequence[ChainClient]]
 def check_chains(
     *, clients: Clients = clients_of_each_node, now: Callable[[], datetime] = timezone.now
 ) -> int:
-    """Query the head of every node of every active chain in parallel and store it; return the number of chains.
+    """Query the heads of all nodes of all active chains in parallel, and store them.
 
-    Safe to run concurrently: the last write wins.
+    Return the number of chains. Several processes may run this at once: the last write wins.
     """
     chains = list(Chain.objects.filter(is_active=True))
     by_chain = {chain.pk: _clients(chain, clients) for chain in chains}
@@ -91,7 +93,7 @@ def check_chains(
 
 
 def write_status(chain: Chain, nodes: Sequence[NodeCheck], now: datetime) -> None:
-    """Store the node checks; `head_since` and `finality_since` change only when the block does."""
+    """Store the node checks. `head_since` and `finality_since` change only if their block changes."""
     head = _reached([node.head for node in nodes])
     before = ChainStatus.objects.filter(chain=chain).first()
     unmoved = before is not None and (head is None or before.head == head)
@@ -110,9 +112,9 @@ def write_status(chain: Chain, nodes: Sequence[NodeCheck], now: datetime) -> Non
 def _finality_columns(
     chain: Chain, nodes: Sequence[NodeCheck], before: ChainStatus | None, now: datetime
 ) -> dict[str, Any]:
-    """Return the block of the chain's finality tag and the time at which it last moved.
+    """Return the height of the chain's finality tag, and the time at which it last grew.
 
-    Without a tagged block, the time is that of the first check. A block beyond the head can't be true.
+    If there is no tagged block, the time is that of the first check. A height beyond the head is ignored.
     """
     if chain.finality_tag is None:
         return {"finality_block": None, "finality_since": None}
@@ -153,19 +155,22 @@ def chains_with_status() -> list[tuple[Chain, ChainStatus | None]]:
 
 
 def lag_seconds(status: ChainStatus) -> float | None:
-    """Return the seconds between the first sight of the latest block and the last check; None without a block."""
+    """Return the seconds from the first check that saw the latest block to the last check; None without a block."""
     return (status.looked_at - status.head_since).total_seconds() if status.head_since else None
 
 
 def finality_lag_seconds(status: ChainStatus) -> float | None:
-    """Return the seconds since the chain's finality tag last moved; None on a chain that counts confirmations."""
+    """Return the seconds from the time when the finality tag last moved to the last check; None if the chain counts
+    confirmations.
+    """
     return (status.looked_at - status.finality_since).total_seconds() if status.finality_since else None
 
 
 def finality_still_since(chain: Chain, now: datetime) -> datetime | None:
-    """Return the time at which the chain's finality tag last moved, if that is longer ago than `longest_pause`.
+    """Return the time at which the chain's finality tag last moved, if it has stopped: it moved longer ago than
+    `longest_pause`.
 
-    Otherwise None, also without a recent check and on a chain that counts confirmations.
+    None if it has not stopped, if there is no recent check, or if the chain counts confirmations.
     """
     status = ChainStatus.objects.filter(chain=chain).first() if chain.finality_tag is not None else None
     if status is None or now - status.looked_at > STALE_AFTER:
@@ -193,7 +198,7 @@ def _summary_of(chain: Chain, status: ChainStatus | None, now: datetime) -> dict
 
 
 def longest_pause(chain: Chain) -> timedelta:
-    """Return how long a chain may go without a new block before it counts as stalled."""
+    """Return the time without a new block after which a chain counts as stalled."""
     return max(STILL_AFTER, timedelta(milliseconds=STILL_BLOCKS * chain.block_time_ms))
 
 
@@ -213,7 +218,7 @@ def _head(client: ChainClient, with_finality: bool) -> Head | None:
 
 
 def _reached(heads: Sequence[int | None]) -> int | None:
-    """Return the highest head that a quorum of nodes has reached; a single node may be ahead."""
+    """Return the highest head that a quorum of nodes has reached. One node alone may be ahead."""
     known_heads = sorted((head for head in heads if head is not None), reverse=True)
     place = nodes_needed(len(heads)) - 1
     return known_heads[place] if place < len(known_heads) else None

@@ -1,7 +1,7 @@
-"""Look up chains and tokens by an ID that a caller sent. Any integer is safe to pass.
+"""Look up chains and tokens by an ID that a caller sent.
 
-Chains of a family that is no longer installed are not found: their addresses and amounts can't be read. Threads share
-the returned objects (`config.database.process_cache`): do not change them.
+The ID may be any integer. Chains of a family that is no longer installed are not found, because their addresses and
+amounts can't be read. Don't change the returned objects: threads share them (`config.database.process_cache`).
 """
 
 from chains.families import families
@@ -33,7 +33,7 @@ def find_token(number: int, *, active_only: bool = True) -> Token | None:
 
 
 def active_chains() -> tuple[Chain, ...]:
-    """Return the active chains, by ID; without those whose family is no longer installed."""
+    """Return the active chains by ID. Chains whose family is no longer installed are omitted."""
     installed = families()
     return tuple(chain for chain in _lists.get("active") or () if chain.chain_type in installed)
 

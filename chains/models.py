@@ -11,14 +11,16 @@ from chains.facts.authorizations import TokenDomain
 class Chain(models.Model):
     """One network. `id` is its EVM chain id, or LI.FI's number for Solana, which needs 64 bits.
 
-    `chain_type` is the key of its family (`chains.families`). `confirmations` is a number of blocks or a block tag; the
-    family defines which are valid. `rpc_urls` are tried in order; `env:NAME` reads an environment variable. `ws_urls`
-    are WebSockets of nodes that announce new blocks; without them heads are polled. `feeds` are the price feeds: a list
-    of `{"pair": "ETH/USD", "address", "heartbeat"}`, the heartbeat in seconds. `routers` lists, per routing provider,
-    the only contracts that its transactions may call. `wallet_rpc_url` is a public node that is offered to wallets that
-    don't know the network. `l1_fee_oracle` is the contract that knows the fee for a transaction's data (the OP stack),
-    and `min_tip_wei` the minimum tip for its blocks. If `confirmations` is a tag, `confirmations_fallback` is a number
-    of blocks that confirms a payment too, because nodes may stop moving the tag.
+    - `chain_type` is the key of its family (`chains.families`).
+    - `confirmations` is a number of blocks or a block tag, as the family allows. If it is a tag, a payment also counts
+      after `confirmations_fallback` blocks, because nodes may stop moving the tag.
+    - `rpc_urls` are tried in order. `env:NAME` reads an environment variable.
+    - `wallet_rpc_url` is a public node, for wallets that don't know the network.
+    - `ws_urls` are WebSockets of nodes that announce new blocks. Without them, heads are only polled.
+    - `feeds` are price feeds, such as `{"pair": "ETH/USD", "address", "heartbeat"}`, with the heartbeat in seconds.
+    - `routers` lists, for each routing provider, the only contracts that its transactions may call.
+    - `l1_fee_oracle` is the contract that returns the fee for a transaction's data (the OP stack).
+    - `min_tip_wei` is the minimum tip for the chain's blocks.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -58,27 +60,29 @@ class Chain(models.Model):
 
     @property
     def finality_tag(self) -> str | None:
-        """The block tag that decides when a payment counts; None if a number of blocks does."""
+        """The block tag that a payment's block must reach; None if the chain counts confirmations."""
         return None if self.confirmations.isdigit() else self.confirmations
 
     @property
     def is_installed(self) -> bool:
-        """Whether the chain's family is installed. Without it, only stored values can be shown."""
+        """Whether the chain's family is installed. If it isn't, the chain's stored values can still be shown."""
         return self.chain_type in families.families()
 
 
 LISTED = "listed"
-"""The tag of a token that only a routing provider lists: customers can pay with it, merchants can't request it."""
+"""The tag of a token that only a routing provider lists. Customers can pay with it, but merchants can't request it."""
 
 
 class Token(models.Model):
-    """One token on one chain; the empty address is the chain's native coin. Keyed by (chain, address), never by symbol.
+    """One token on one chain. Its key is (chain, address), never the symbol. The native coin has an empty address.
 
-    EVM addresses are stored with their EIP-55 checksum, Solana mints in base58. `trailing_data` is false for a token
-    whose contract rejects data after its arguments, so its transfers can't carry a reference. `price_as` is the coin
-    whose exchange rates it is priced at, such as USDC; empty for a token without a price. `authorization` says how the
-    operator can pay the network fee of its transfers (`{"type", "name", "version"}`, on Solana `{"type"}`), or is null.
-    An inactive token tagged LISTED was added from a routing provider, not from the catalogue.
+    - `contract_address` has its EIP-55 checksum on EVM; on Solana, it is the mint in base58.
+    - `trailing_data` is false if the contract rejects data after a call's arguments. Transfers of such a token can't
+      contain a reference.
+    - `price_as` is the coin whose exchange rates are its price, such as USDC; empty for a token without a price.
+    - `authorization` says how the operator can pay the network fee of its transfers: `{"type", "name", "version"}`, or
+      on Solana `{"type"}`. It is null if the operator can't.
+    - An inactive token with the tag LISTED comes from a routing provider, not from the catalogue.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="tokens")
@@ -110,7 +114,7 @@ class Token(models.Model):
 
     @property
     def authorization_domain(self) -> TokenDomain | None:
-        """The domain for which payers sign authorizations of this token; None if the token supports none."""
+        """The EIP-712 domain of this token's authorizations; None if the token doesn't support authorizations."""
         rules = self.authorization
         if rules is None or "name" not in rules:
             return None
@@ -118,17 +122,19 @@ class Token(models.Model):
 
     @property
     def is_only_listed(self) -> bool:
-        """Whether only a routing provider lists it: customers can pay with it, merchants can't request it."""
+        """Whether only a routing provider lists it. Customers can then pay with it, but merchants can't request it."""
         return not self.is_active and LISTED in self.tags
 
     @property
     def is_payable(self) -> bool:
-        """Whether customers can pay with it. Tokens that the catalogue switches off are excluded."""
+        """Whether customers can pay with it. They can't if the catalogue switches it off."""
         return self.is_active or self.is_only_listed
 
 
 class Switch(models.Model):
-    """Something that an operator has switched off: a feature's name, `chain:ID` or `token:ID` (`chains.switches`)."""
+    """A feature, chain or token that an operator has switched off (`chains.switches`). `name` is the feature's
+    name, `chain:ID` or `token:ID`.
+    """
 
     name = models.CharField(primary_key=True, max_length=64, editable=False)
     off_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -145,12 +151,13 @@ class Switch(models.Model):
 
 
 class ChainStatus(models.Model):
-    """The result of the last node check of a chain; `chains.health` writes and evaluates it.
+    """The result of the last check of a chain's nodes.
 
-    `head` is the highest block confirmed by enough nodes, `head_since` the time it was first seen. `nodes` lists, in
-    the catalogue's order, each node's host (never its full URL), state, head, lag in blocks, last error and the block
-    that has the chain's finality tag. `finality_block` is the highest of these that enough nodes have reached, and
-    `finality_since` the time at which it last moved; both are null on a chain that counts confirmations.
+    `chains.health` writes and evaluates it. `head` is the highest block that enough nodes have reached; `head_since` is
+    the time when it was first seen. `nodes` lists each node in the catalogue's order: its host (never its full URL),
+    state, head, lag in blocks, last error, and the height of the chain's finality tag. `finality_block` is the highest
+    tagged block that enough nodes have reached; `finality_since` is the time when it last moved. Both are null if the
+    chain counts confirmations.
     """
 
     chain = models.OneToOneField(

@@ -1,6 +1,6 @@
-"""Reject recipients of payments and refunds whose addresses would lose the money.
+"""Reject recipients at whose address the money would be lost.
 
-`ChainClient.recipient_problem` makes the checks that need a node, such as whether an account is a mint.
+Checks that need a node are in `ChainClient.recipient_problem`, such as whether an account is a mint.
 """
 
 from chains.families import AddressError
@@ -9,7 +9,7 @@ from config.database.process_cache import ProcessCache
 
 
 def recipient_address(chain: Chain, text: str) -> str:
-    """Return the canonical address. Raises AddressError if it is invalid or money sent to it is lost."""
+    """Return the canonical address. Raises AddressError if it is invalid, or if money sent to it would be lost."""
     address = chain.family.normalise_address(text)
     is_reserved = int.from_bytes(chain.family.address_bytes(address)) <= chain.family.last_reserved
     if is_reserved or address in chain.family.unowned_addresses:
@@ -26,5 +26,5 @@ def _is_token(place: tuple[int, str]) -> bool:
     return Token.objects.filter(chain=chain_id, contract_address=address).exists()
 
 
-# Processes get no notification of new tokens, so an address may count as a wallet until the catalogue changes.
+# Processes aren't notified of new tokens, so a new token's address counts as a wallet until the catalogue changes.
 _tokens = ProcessCache(_is_token)

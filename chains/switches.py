@@ -1,10 +1,9 @@
-"""Kill switches: an operator stops new offers of a feature, a chain or a token, in all processes within a second.
+"""Kill switches. An operator can switch off a feature, a chain or a token, in all processes within a second. This stops
+new requests, routes, transactions to sign, prices and frames. Existing payments are still verified, completed and
+delivered. Unlike `is_active`, a switch is not part of the catalogue, so loading a catalogue doesn't change it. A
+stopped call gets a 503, so that the caller retries later. The error for an unknown chain would be permanent.
 
-A switch stops new requests, routes, transactions to sign, prices and frames. Existing payments are still verified,
-completed and delivered. Unlike `is_active`, a switch is not part of the catalogue, so loading a catalogue doesn't
-change it. A stopped call gets a 503, so that the caller retries later, instead of the error for an unknown chain.
-
-Only switches that are off have a row. `merchants.switching` changes them and writes the security log.
+The database has rows only for switches that are off. `merchants.switching` changes them and writes the security log.
 """
 
 from collections.abc import Iterable
@@ -31,7 +30,7 @@ class Feature(StrEnum):
     EMBEDDING = "embedding"
     """The checkout in frames of merchants' pages."""
     DEPOSIT_ADDRESSES = "deposit_addresses"
-    """New deposit addresses. Those that were shown are still watched."""
+    """New deposit addresses. Addresses that were shown are still watched."""
 
 
 _CODES = {Feature.SWAPS: ErrorCode.ROUTING_UNAVAILABLE, Feature.PRICES: ErrorCode.RATE_UNAVAILABLE}
@@ -45,7 +44,7 @@ _MESSAGES = {
 
 
 class UnknownSwitch(LookupError):
-    """No switch has this name; the message lists the valid names."""
+    """No switch has this name. The message lists the valid names."""
 
 
 class SwitchedOff(ApiError):
@@ -67,7 +66,7 @@ def is_on(feature: Feature) -> bool:
 
 
 def is_offered(token: Token) -> bool:
-    """Return whether the token and its chain are both switched on."""
+    """Whether the token and its chain are both switched on."""
     off = _off()
     return not off or (f"chain:{token.chain_id}" not in off and f"token:{token.pk}" not in off)
 

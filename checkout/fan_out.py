@@ -1,4 +1,4 @@
-"""Query several chains in parallel under one deadline, so that a slow chain delays no other."""
+"""Query several chains in parallel with one deadline. A slow chain doesn't delay the others."""
 
 import logging
 import threading
@@ -12,7 +12,7 @@ from config.api.limits.waiting import Busy, waiting_for
 
 logger = logging.getLogger(__name__)
 
-# Each chain has its own threads, so that an unreachable chain can't delay the others.
+# Each chain has its own threads. So an unreachable chain can't use up the threads of the others.
 THREADS_PER_CHAIN = 8
 
 Result = TypeVar("Result")
@@ -21,10 +21,10 @@ Result = TypeVar("Result")
 def query_all(
     chains: Iterable[Chain], query_chain: Callable[[Chain], Result], *, within_seconds: float, about: str
 ) -> dict[Chain, Result]:
-    """Return the chains' results, in order. A chain that fails or times out is logged and left out.
+    """Return the results of the chains, in order.
 
-    `about` describes the query in the log, such as "a wallet's balances". If too many calls of this process already
-    wait for it, every chain is left out.
+    A chain that fails or times out is logged and left out. If too many calls of this process are waiting already, all
+    chains are left out. `about` describes the query in the log, such as "a wallet's balances".
     """
     try:
         with waiting_for(about):

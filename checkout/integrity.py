@@ -1,4 +1,4 @@
-"""Subresource Integrity: the digests with which browsers verify our built files.
+"""Subresource Integrity: browsers verify our built files with these digests.
 
 They are computed from the served bytes, so they always match the current build.
 """
@@ -15,12 +15,12 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 from django.templatetags.static import static
 
 _BUILT = Path(__file__).parent / "static" / "checkout"
-# Loaded by a tag with its own digest, or by shops.
+# These are loaded by a tag with its own digest, or by shops.
 _NOT_IMPORTED = ("checkout.js", "proof.js", "quittance.js", "sheet.js", "sweep.js")
 
 
 def integrity(name: str) -> str:
-    """Return the digest of the static file `name` for an `integrity` attribute."""
+    """Return the digest of the static file `name`, for an `integrity` attribute."""
     return _digest(_served(name, _second()))
 
 
@@ -29,7 +29,7 @@ def served_bytes(name: str) -> bytes:
 
 
 def import_map(*, has_deposits: bool = False, has_sponsoring: bool = False) -> dict[str, dict[str, str]]:
-    """Return an import map with the digest of each part that the page's script may load later."""
+    """Return an import map. It has the digest of each part that the page's script may load later."""
     is_loaded = {
         "walletconnect.js": bool(settings.WALLETCONNECT_PROJECT_ID),
         "deposit.js": has_deposits,
@@ -41,7 +41,7 @@ def import_map(*, has_deposits: bool = False, has_sponsoring: bool = False) -> d
 
 
 def _second() -> int:
-    """Return a number that changes every second, so that a new build is noticed within a second."""
+    """Return a number that changes every second. So the cache notices a new build within a second."""
     return int(time.monotonic())
 
 

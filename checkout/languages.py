@@ -1,7 +1,8 @@
-"""The checkout's languages: selects a page's language and provides its messages to templates and scripts.
+"""Select a page's language, and provide its messages to templates and scripts.
 
 The messages are in `checkout/messages/`, one file per language. Placeholders are named. A plural message has one form
-per plural category of its language (Unicode CLDR), selected by `count`. Missing messages are shown in English.
+for each plural category of its language (Unicode CLDR). `count` selects the form. If a message is missing, it is shown
+in English.
 """
 
 import json
@@ -25,11 +26,11 @@ from merchants.languages import ENGLISH, LANGUAGES, closest_language
 
 _FOLDER = Path(__file__).parent / "messages"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-# Messages that the checkout's script doesn't use. `quittance.js` contains those in `shop.`.
+# Messages that the checkout's script doesn't use. Those in `shop.` are a part of `quittance.js`.
 _NOT_FOR_THE_SCRIPT = ("page.", "shop.", "refund.")
-# On a refund's page, a message with this prefix replaces the message without it.
+# On the page of a refund, a message with this prefix replaces the one without it.
 _OF_A_REFUND = "refund."
-# English pages show the server's own sentences instead, which come with each response.
+# English pages don't use these: they show the server's own sentences, which are in the responses.
 _NOT_IN_ENGLISH = ("refusal.", "detail.")
 _NOT_WITHOUT_WALLETCONNECT = "walletconnect."
 _NOT_WITHOUT_DEPOSITS = ("deposit.", "refusal.deposit_address_unavailable")
@@ -40,28 +41,28 @@ _NOT_WITHOUT_SPONSORING = (
     "advice.authorization_",
     "detail.sending",
 )
-# Isolate the direction of inserted values (Unicode FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE).
+# These isolate the direction of inserted values (Unicode FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE).
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
 _FROM_RIGHT_TO_LEFT = re.compile(
     r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
-# Characters that change the text direction. Input rejects names with them; they are removed here as well.
+# Characters that change the direction of text. New names can't contain them, but they are removed here as well.
 _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]")
 
-# A transaction's hash in a sentence: the page shows the whole hash in a box of its own.
+# A transaction's hash in a sentence. The page shows the hash in a box anyway.
 _LONG_HASH = re.compile(r"\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b", re.IGNORECASE)
 
-# No-break spaces around French punctuation: narrow ones, except for `:` and « ».
+# French punctuation needs no-break spaces. They are narrow, except at `:` and « ».
 _FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
 
-# Codes whose server messages address developers, not customers.
+# For these codes, the server's message is for developers. Pages show their own.
 _FOR_PROGRAMS = ("rate_limited", "deposit_address_unavailable", "sponsoring_unavailable")
 
 Message = str | dict[str, str]
 
 
 class Language:
-    """A language and its messages; for a refund, the messages for a merchant who pays."""
+    """A language and its messages. For a refund, these are the messages for a merchant who pays."""
 
     def __init__(self, tag: str, *, is_for_refund: bool = False) -> None:
         self.tag = tag
@@ -83,7 +84,7 @@ class Language:
     ) -> dict[str, Message]:
         """Return the messages that the page's script needs.
 
-        Those about deposit addresses and sponsored payments only if the page has the feature.
+        Messages about deposit addresses and sponsored payments are left out if the page doesn't have the feature.
         """
         excluded: tuple[str, ...] = _NOT_FOR_THE_SCRIPT
         if not settings.WALLETCONNECT_PROJECT_ID:
@@ -102,7 +103,7 @@ class Language:
         }
 
     def say(self, key: str, values: dict[str, Any] | None = None) -> SafeString:
-        """Return a message as HTML with its placeholders filled in. Raises KeyError for an unknown key.
+        """Return a message as HTML, with values for its placeholders. Raises KeyError for an unknown key.
 
         Values are escaped unless they are marked as safe.
         """
@@ -125,9 +126,11 @@ class Language:
         return mark_safe(_PLACEHOLDER.sub(filled, conditional_escape(text)))  # noqa: S308 - every part is escaped
 
     def message_for(self, kind: str, code: str | None, sentence: str | None) -> str:
-        """Return the message for a server code: on English pages the server's own, more specific sentence.
+        """Return the message for a server code.
 
-        The server's sentence describes payments, so a refund's own message takes precedence.
+        On English pages, it is the server's own sentence, which is more specific.
+
+        The server's sentence is about payments. For a refund, its own message takes precedence.
         """
         key = f"{kind}.{code}"
         message = self.messages.get(key)
@@ -136,11 +139,11 @@ class Language:
         return _LONG_HASH.sub(r"\1…\2", text)
 
     def number(self, text: str) -> str:
-        """Return a decimal string with the language's decimal separator, in western digits."""
+        """Return a decimal string with the language's decimal separator."""
         return text.replace(".", self.locale.number_symbols["latn"]["decimal"])
 
     def currency(self, amount: str, code: str) -> str:
-        """Return an amount of a currency with all of its digits; `amount` is a decimal string."""
+        """Return an amount of a currency with all of its digits. `amount` is a decimal string."""
         shown = format_currency(
             Decimal(amount),
             code,
@@ -155,7 +158,7 @@ class Language:
         return self._instant(instant, "MMMd", "Hm")
 
     def moment(self, instant: datetime) -> str:
-        """Return the full date and time for documents, with year and seconds, in UTC and western digits."""
+        """Return the date and time for documents: in UTC, with year and seconds, in western digits."""
         return self._instant(instant, "yMMMd", "Hms")
 
     def _instant(self, instant: datetime, *skeletons: str) -> str:
@@ -183,7 +186,10 @@ def language(tag: str, *, is_for_refund: bool = False) -> Language:
 
 
 def language_of(request: HttpRequest, default: str = "", *, is_for_refund: bool = False) -> Language:
-    """Return the response's language: the `lang` parameter, else the browser's language, `default`, or English."""
+    """Return the language of the response.
+
+    It is the first of these: the `lang` parameter, the browser's language, `default`, English.
+    """
     candidates = [request.GET.get("lang", ""), *_accepted(request), default]
     tags = (closest_language(tag) for tag in candidates if tag)
     return language(next((tag for tag in tags if tag), ENGLISH), is_for_refund=is_for_refund)

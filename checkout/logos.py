@@ -1,7 +1,7 @@
-"""Logos of merchants and tokens, served by us, so that customers' browsers contact no third party.
+"""Logos of merchants and tokens. We serve them, so customers' browsers contact no third party.
 
-A worker fetches them into Redis with `webhooks.dispatch.http_client`, under the rules for merchants' URLs. Without a
-logo, the page shows the first letter of the name.
+A worker fetches them with `webhooks.dispatch.http_client`, by the rules for merchants' URLs, and stores them in Redis.
+Without a logo, the page shows the first letter of the name.
 """
 
 import hashlib
@@ -40,27 +40,27 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class Logo:
-    """An image and its type; an empty type means that the fetch failed."""
+    """An image and its type. An empty type means that the fetch failed."""
 
     content_type: str
     content: bytes
 
 
 def cached_logo(merchant: Merchant) -> Logo | None:
-    """Return the cached logo of the merchant; if there is none, have a worker fetch it."""
+    """Return the cached logo of the merchant. If there is none, start a task that fetches it."""
     return _known(merchant.logo_url, "checkout.tasks.fetch_merchants_logo", str(merchant.pk))
 
 
 def fetch_logo(merchant: Merchant) -> Logo:
-    """Fetch the merchant's logo and cache it for a week; a failure is cached for ten minutes."""
+    """Fetch the merchant's logo and cache it for a week. Cache a failure for ten minutes."""
     return _fetch(merchant.logo_url)
 
 
 def token_logo_url(token: Token, listed: ListedToken | None) -> str | None:
-    """Return the URL of the token's logo: ours, else the one of a provider's list; None without either.
+    """Return the URL of the token's logo, which is ours or from a provider's list. Return None if there is none.
 
-    Only tokens of the catalogue have logos: an unknown token must not look like a known one, and the catalogue limits
-    how many logos workers fetch.
+    Only tokens of the catalogue have logos. So an unknown token can't look like a known one, and the number of logos to
+    fetch is limited.
     """
     own = own_token_logo(token)
     if own or token.is_only_listed or listed is None or not listed.logo_url:
@@ -70,12 +70,12 @@ def token_logo_url(token: Token, listed: ListedToken | None) -> str | None:
 
 
 def cached_token_logo(token: Token) -> Logo | None:
-    """Return the cached logo of the token; if there is none, have a worker fetch it."""
+    """Return the cached logo of the token. If there is none, start a task that fetches it."""
     return _known(_listed_url(token), "checkout.tasks.fetch_tokens_logo", str(token.pk))
 
 
 def fetch_token_logo(token: Token) -> Logo:
-    """Fetch and cache the token's logo from the providers' lists; empty if they have none."""
+    """Fetch the token's logo from the providers' lists, and cache it. If they have none, cache an empty logo."""
     url = _listed_url(token)
     return _fetch(url) if url else Logo("", b"")
 
@@ -101,7 +101,7 @@ def _fetch(url: str) -> Logo:
 
 
 def _as_logo(content: bytes) -> Logo:
-    """Return the image with the type detected from its bytes, not from the cache."""
+    """Return the cached image. Detect its type again from the bytes."""
     content_type = content_type_of(content)
     return Logo(content_type, content if content_type else b"")
 
@@ -112,7 +112,7 @@ def _listed_url(token: Token) -> str:
 
 
 def content_type_of(content: bytes) -> str:
-    """Detect the image type from the bytes; "" for anything but PNG, JPEG, GIF, WebP and SVG."""
+    """Detect PNG, JPEG, GIF, WebP and SVG from the bytes. Return "" for others."""
     for beginning, content_type in _FORMATS.items():
         if content.startswith(beginning):
             return content_type
@@ -125,7 +125,7 @@ def content_type_of(content: bytes) -> str:
 
 
 def logo_response(logo: Logo) -> HttpResponse:
-    """Return the image with a policy that blocks its scripts, even if it is opened directly."""
+    """Return the image. Its policy blocks scripts, even if the image is opened as a page."""
     response = HttpResponse(logo.content, content_type=logo.content_type)
     response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
     response["X-Content-Type-Options"] = "nosniff"
@@ -134,7 +134,7 @@ def logo_response(logo: Logo) -> HttpResponse:
 
 
 def version(merchant: Merchant) -> str:
-    """Return a version for the logo's URL, which changes with the merchant's logo URL."""
+    """Return a version for our URL of the logo. It changes if the merchant's logo URL changes."""
     return _version(merchant.logo_url)
 
 

@@ -1,4 +1,4 @@
-"""Look up the objects that a checkout call names: request, route, chain, wallet and token."""
+"""Look up the objects for a call of the checkout: request, route, chain, wallet and token."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ def find_request(id_or_shortcode: str) -> PaymentRequest:
 
 
 def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
-    """Return the route with this id; with `of`, only a route of that request. Raises ObjectMissing."""
+    """Return the route with this id. With `of`, it must be a route of that request. Raises ObjectMissing."""
     routes = Route.objects.select_related(
         "request__token", "request__chain", "request__merchant", "chain", "token"
     )
@@ -53,7 +53,10 @@ def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
 
 
 def find_payment(payment_id: str, *, of: PaymentRequest) -> Payment:
-    """Return the request's payment with this id, with the related rows for a sender's proof. Raises ObjectMissing."""
+    """Return the request's payment with this id, and the related rows that a sender's proof needs.
+
+    Raises ObjectMissing.
+    """
     payments = Payment.objects.filter(request=of).select_related("chain", "lookup", "swap__delivery")
     payment = find_object(payments, "payment of this payment request", payment_id)
     # The request is loaded with its token, chain and merchant.
@@ -64,8 +67,8 @@ def find_payment(payment_id: str, *, of: PaymentRequest) -> Payment:
 def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:
     """Return the chain. Raises ApiError.
 
-    Pass `active_only=False` for submitted hashes, because a payment on an inactive chain may be in progress, and for
-    refunds, which may be paid in an inactive token.
+    Pass `active_only=False` for submitted hashes: a payment on an inactive chain may be in progress. Pass it for
+    refunds, too: they may be paid in an inactive token.
     """
     chain = find_chain(chain_id, active_only=active_only)
     if chain is None:
@@ -74,7 +77,7 @@ def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:
 
 
 def wallet_of(chain: Chain, text: str) -> str:
-    """Return the wallet's address in its chain's canonical form. Raises ApiError."""
+    """Return the wallet's address in its canonical form. Raises ApiError."""
     try:
         return chain.family.normalise_address(text)
     except AddressError as error:
@@ -86,8 +89,8 @@ def token_of(
 ) -> Token:
     """Return the token of the body's `token_id` or `token_address`. Raises ApiError.
 
-    A `token_address` may be a token that only a routing provider lists. Such a token may be returned unsaved, and it
-    may need a call to a node.
+    With `token_address`, it may be a token that only a routing provider lists. Then the row may not be saved, and a
+    node may be called.
     """
     if "token_id" not in body:
         return token_to_pay_with(chain, body["token_address"], client=client)

@@ -1,7 +1,7 @@
-"""Logos that we drew: of the tokens that customers usually hold, and of the shipped chains.
+"""Logos that we drew: of common tokens, and of the shipped chains.
 
-A symbol proves nothing: anyone can call a token USDC. Only a token of the catalogue has a logo, since the operator
-entered its address.
+A symbol proves nothing, because everyone can create a token named USDC. So only tokens of the catalogue have a logo:
+the operator has entered their addresses.
 """
 
 from urllib.parse import urljoin
@@ -23,7 +23,7 @@ _TOKENS = {
     "PYUSD": "pyusd",
     "SOL": "sol",
     "USDC": "usdc",
-    # Tether's own token has a symbol of its own on some chains.
+    # On some chains, Tether's token has another symbol.
     "USDT": "usdt",
     "USDT0": "usdt",
     "USDt": "usdt",
@@ -41,7 +41,7 @@ _CHAINS = {
     42161: "arbitrum",
     43114: "avalanche",
     1151111081099710: "solana",
-    # The test networks of these chains.
+    # Test networks have the logos of their main chains.
     43113: "avalanche",
     84532: "base",
     11155111: "ethereum",
@@ -50,13 +50,16 @@ _CHAINS = {
 
 
 def own_token_logo(token: Token) -> str | None:
-    """Return the absolute URL of our logo of the token; None for a token outside the catalogue or without one."""
+    """Return the absolute URL of our logo of the token.
+
+    Return None if there is none, or if the token isn't in the catalogue.
+    """
     name = None if token.is_only_listed else _TOKENS.get(token.symbol)
     return _url(name) if name else None
 
 
 def own_chain_logo(chain_id: int) -> str | None:
-    """Return the absolute URL of our logo of the chain; None if we have none."""
+    """Return the absolute URL of our logo of the chain, or None if there is none."""
     name = _CHAINS.get(chain_id)
     return _url(f"chain-{name}") if name else None
 

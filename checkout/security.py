@@ -1,4 +1,7 @@
-"""The security headers of the checkout's pages: only our own scripts, embedding only by registered origins."""
+"""The security headers of the checkout's pages.
+
+Only our own scripts run, and only registered origins may embed a page.
+"""
 
 import re
 import secrets
@@ -6,13 +9,13 @@ from collections.abc import Iterable
 
 from django.http import HttpRequest, HttpResponse
 
-# The format that `parse_origin` returns, checked again so that nothing else enters the header.
+# The format that `parse_origin` returns. It is checked again, so that nothing else can get into the header.
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _CONNECTS_TO = re.compile(r"(?:ws|http)s?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 
 def allow_nonce(request: HttpRequest) -> str:
-    """Return this response's nonce, created on first use; templates read it as `request.csp_nonce`."""
+    """Return the nonce of this response. The first use creates it. Templates read it as `request.csp_nonce`."""
     nonce = getattr(request, "csp_nonce", None) or secrets.token_urlsafe(16)
     request.csp_nonce = nonce  # type: ignore[attr-defined]
     return str(nonce)
@@ -25,10 +28,10 @@ def page_policy(
     framed_by: Iterable[str] = (),
     connects_to: Iterable[str] = (),
 ) -> HttpResponse:
-    """Set a policy that allows only our own files and this response's nonce; return the response.
+    """Set a policy that allows only our own files, and scripts with this response's nonce. Return the response.
 
-    `framed_by` are the origins that may embed the page; by default none. `connects_to` are origins to which the page
-    may open web sockets or send requests. Raises ValueError for an invalid origin.
+    `framed_by` are the origins that may embed the page. `connects_to` are the origins to which the page may send
+    requests or open web sockets. Raises ValueError for an invalid origin.
     """
     for origin in connects_to:
         if not _CONNECTS_TO.fullmatch(origin):
@@ -51,9 +54,9 @@ def page_policy(
             f"frame-ancestors {framers}",
         )
     )
-    # X-Frame-Options can't name origins, so it would block frames that the policy allows.
+    # X-Frame-Options can't name origins. It would block frames that the policy allows.
     response.xframe_options_exempt = bool(origins)
-    # The URL grants access, so it must not leak to other sites.
+    # Everyone with the URL has access to the page, so other sites must not get it.
     response["Referrer-Policy"] = "same-origin"
     response["Cache-Control"] = "no-store"
     response["Permissions-Policy"] = "camera=(), microphone=(), geolocation=(), payment=()"

@@ -1,4 +1,4 @@
-"""The collected static files: fingerprinted, and compressed with gzip and Brotli."""
+"""The storage of collected static files. They are fingerprinted, and compressed with gzip and Brotli."""
 
 import hashlib
 import shutil
@@ -11,9 +11,9 @@ _READY = Path(__file__).parent / "brotli"
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """WhiteNoise's storage, with the Brotli files that the checkout's build wrote.
+    """WhiteNoise's storage. It adds the Brotli files that the checkout's build wrote.
 
-    WhiteNoise serves a `.br` file to browsers that accept it, but would need a package to write one.
+    WhiteNoise serves `.br` files to browsers that accept them. To write them, it would need another package.
     """
 
     def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:

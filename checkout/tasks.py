@@ -9,13 +9,13 @@ from merchants.models import Merchant
 
 @shared_task
 def fetch_merchants_logo(merchant_id: str) -> bool:
-    """Fetch and cache a merchant's logo; return whether there is one."""
+    """Fetch and cache a merchant's logo. Return whether there is one."""
     merchant = Merchant.objects.exclude(logo_url="").filter(pk=merchant_id).first()
     return merchant is not None and bool(fetch_logo(merchant).content_type)
 
 
 @shared_task
 def fetch_tokens_logo(token_id: str) -> bool:
-    """Fetch and cache a token's logo; return whether there is one."""
+    """Fetch and cache a token's logo. Return whether there is one."""
     token = Token.objects.filter(pk=token_id).first()
     return token is not None and bool(fetch_token_logo(token).content_type)

@@ -1,7 +1,7 @@
-"""A merchant's colours as CSS custom properties, adjusted so that text stays readable (WCAG 1.4.3, 1.4.11).
+"""A merchant's colours as CSS custom properties. They are adjusted so that text is readable (WCAG 1.4.3, 1.4.11).
 
-Computed on the server, so that browsers need no CSS colour functions. The background colours are those of
-styles/colours.css, which also has the defaults.
+They are computed on the server, so browsers need no CSS colour functions. The background colours here are the same as
+in styles/colours.css, which also has the defaults.
 """
 
 import re
@@ -13,17 +13,17 @@ _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 LIGHT_GROUNDS = ("#ffffff", "#f7f7f6", "#e4e4e2")
 DARK_GROUNDS = ("#17181b", "#1e2023", "#2d2f33")
 _ON_LIGHT_PAGE = "#55585f"
-# The default page's luminance in dark mode, so that the card stays brighter than the page.
+# The luminance of the default page in dark mode. The page must be darker than the card.
 _DARK_PAGE_LUMINANCE = 0.008
 _HOVER_SHARE = 0.1
-# With only 3:1, a dark accent would become a grey that looks disabled.
+# With only 3:1, a dark accent would become a grey, and buttons would look disabled.
 _NIGHT_CONTRAST = 6.0
 
 
 def theme_css(accent: str | None, background: str | None) -> str:
     """Return CSS rules for the merchant's colours, for light and dark mode.
 
-    Values other than #rrggbb are ignored, so that a merchant can't inject CSS.
+    Values other than #rrggbb are ignored. So a merchant can't inject CSS.
     """
     light: dict[str, str] = {}
     dark: dict[str, str] = {}
@@ -40,7 +40,7 @@ def theme_css(accent: str | None, background: str | None) -> str:
 
 
 def _button(accent: str) -> dict[str, str]:
-    """Return a button's background, text and hover colours; the text is readable on both backgrounds."""
+    """Return a button's background, text and hover colours. The text is readable on both backgrounds."""
     ink = contrast.readable_on(accent)
     hover = contrast.blend(accent, ink, _HOVER_SHARE)
     if contrast.contrast_ratio(hover, ink) < contrast.ENOUGH_FOR_TEXT:
@@ -49,8 +49,9 @@ def _button(accent: str) -> dict[str, str]:
 
 
 def _by_night(accent: str) -> str:
-    """Return a button's background on the dark card: the accent if its contrast suffices, else a lighter
-    shade.
+    """Return a button's background on the dark card.
+
+    It is the accent, or a lighter shade if the contrast is too low.
     """
     grounds = DARK_GROUNDS[:2]
     if all(contrast.contrast_ratio(accent, ground) >= contrast.ENOUGH_FOR_CONTROLS for ground in grounds):
@@ -65,7 +66,7 @@ def _line(accent: str, grounds: tuple[str, ...]) -> str:
 
 
 def _ink(ground: str) -> str:
-    """Return the footer's text colour: grey if its contrast suffices."""
+    """Return the footer's text colour. It is grey if the contrast is high enough."""
     reads = contrast.contrast_ratio(_ON_LIGHT_PAGE, ground) >= contrast.ENOUGH_FOR_TEXT
     return _ON_LIGHT_PAGE if reads else contrast.readable_on(ground)
 

@@ -1,11 +1,11 @@
-"""The service's own commands, and Django's admin with the portal's site and section names."""
+"""Django app configurations of the admin and of the service's own commands."""
 
 from django.apps import AppConfig, apps
 from django.contrib.admin.apps import AdminConfig
 
 
 class PortalConfig(AdminConfig):
-    """Sets `admin.site` by import path, because `config` imports no app."""
+    """Makes `PortalSite` the admin site. It is named by its import path, because `config` imports no app."""
 
     default_site = "merchants.site.PortalSite"
 
@@ -15,7 +15,7 @@ class PortalConfig(AdminConfig):
 
 
 class ServiceConfig(AppConfig):
-    """Registers the commands of the whole deployment. It has no models."""
+    """Registers the commands that concern the whole deployment, such as `doctor`."""
 
     name = "config"
     label = "service"

@@ -12,11 +12,13 @@ class BodyTooLarge(Exception):
 
 
 class BodyTooSlow(Exception):
-    """The body was still arriving after its deadline."""
+    """The body was not complete at its deadline."""
 
 
 class BoundedBody:
-    """A streamed response's body. Each read waits for one packet at most, so that both limits are checked often.
+    """The body of a streamed response.
+
+    Each read waits for one packet at most. So the size and the time are checked often.
 
     `ends_at` is a time of `time.monotonic`. A read raises BodyTooLarge, BodyTooSlow, or urllib3's errors.
     """
@@ -28,7 +30,7 @@ class BoundedBody:
         self.received = 0
 
     def read(self, size: int = CHUNK_BYTES) -> bytes:
-        """Return the next bytes, at most `size`; none at the end."""
+        """Return up to `size` bytes, or none at the end of the body."""
         if size == 0:
             return b""
         chunk = self._response.raw.read1(size, decode_content=True)

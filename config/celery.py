@@ -1,4 +1,7 @@
-"""The Celery application. Tasks only trigger work; PostgreSQL stores the due work (see docs/decisions)."""
+"""The Celery application.
+
+The Celery application. Tasks only trigger work. The due work itself is in PostgreSQL (see docs/decisions).
+"""
 
 import gc
 import os
@@ -24,11 +27,11 @@ app = Celery("quittance", loader="config.observe.loader:Loader")
 
 @app.on_configure.connect  # type: ignore[untyped-decorator]
 def _check_settings(**_: object) -> None:
-    """Exit if the settings are invalid, before Celery shows a traceback."""
+    """Exit if the settings are invalid. Celery would print a traceback."""
     load_or_exit()
 
 
-# Celery warns unless CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS is on; settings.py says why it is off.
+# Celery warns if CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS is off. settings.py says why it is off.
 warnings.filterwarnings("ignore", message=r"\s*In Celery 5\.1 we introduced an optional breaking change")
 
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -37,9 +40,9 @@ app.autodiscover_tasks()
 
 @setup_logging.connect  # type: ignore[untyped-decorator]
 def _keep_logging(**_: object) -> None:
-    """Keep Django's logging configuration, which Celery would replace for all loggers.
+    """Keep Django's logging configuration. Without this function, Celery would replace it.
 
-    Beat imports this module too, as a part of the package, but runs without Django.
+    The beat process also imports this module, but runs without Django. So the function checks which application runs.
     """
     if current_app._get_current_object() is app:
         import django
@@ -70,7 +73,10 @@ def _forget_counts(**_: object) -> None:
 
 @worker_init.connect  # type: ignore[untyped-decorator]
 def _share_memory(**_: object) -> None:
-    """Exclude loaded objects from garbage collection, which would copy them into each forked process."""
+    """Let forked processes share the memory of loaded objects.
+
+    Garbage collection would write to that memory and so copy it.
+    """
     app.loader.import_default_modules()
     gc.collect()
     gc.freeze()
@@ -89,7 +95,7 @@ def _send_traces(**_: object) -> None:
         from config.observe import spans
 
         spans.start("worker")
-        # Connected last, so that the apps finish their work first.
+        # Connected last: the apps' own handlers finish their work first, and its traces are sent too.
         worker_process_shutdown.connect(_send_last_spans)
 
 
@@ -101,9 +107,9 @@ def _send_last_spans(**_: object) -> None:
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _without_pool(**_: object) -> None:
-    """Let a worker process open its database connections one at a time.
+    """Use no connection pool in a worker process.
 
-    Celery closes the process's whole pool before and after each task, even while threads use it to deliver webhooks.
+    Celery closes the whole pool before and after each task. Other threads may be using it to deliver webhooks.
     """
     from django.db import connections
 

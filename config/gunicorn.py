@@ -1,4 +1,7 @@
-"""gunicorn's settings for the web process. All workers count requests in one folder for `/metrics`."""
+"""gunicorn's settings for the web process.
+
+All workers write their counts to one folder, from which `/metrics` reads them.
+"""
 
 import gc
 import os
@@ -9,7 +12,7 @@ from typing import Any
 
 from config.environment import load_or_exit
 
-# Checked before any worker starts, because gunicorn would restart a failing worker endlessly.
+# Check the settings before a worker starts. Otherwise gunicorn would restart failing workers endlessly.
 _env = load_or_exit()
 
 wsgi_app = "config.wsgi:application"
@@ -20,13 +23,13 @@ threads = 16
 graceful_timeout = 25
 # Most connections are idle or wait for the rest of a slow request.
 worker_connections = 1000
-# The control socket is unused, and the home directory, its place, is read-only in deployments.
+# The control socket is unused. It would be in the home directory, which is read-only in deployments.
 control_socket_disable = True
-# By default, gunicorn accepts the headers SCRIPT_NAME and PATH_INFO from a proxy on this machine, and most proxies pass
-# on those of a client. The client could then choose the path that the middleware sees, and so avoid its limits. With
-# this setting, gunicorn drops all headers with underscores.
+# With this setting, gunicorn drops all headers with underscores. Otherwise it would accept SCRIPT_NAME and PATH_INFO
+# from a proxy on this machine, and most proxies pass on a client's headers. The client could then choose the path that
+# the middleware sees, and avoid the rate limits.
 forwarder_headers = ""
-# Files are sent in chunks, each within a time limit.
+# Without sendfile, files are sent in chunks, and each chunk has a time limit.
 sendfile = False
 
 # Load the application once and then fork, so that the workers share its memory.
@@ -35,7 +38,7 @@ preload_app = True
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SPARE_FILES = 512
 
-# This must be set before the application imports the metrics.
+# Set before the application imports the metrics.
 os.environ[_FOLDER] = tempfile.mkdtemp(prefix="quittance-metrics-")
 
 
@@ -48,7 +51,7 @@ def on_starting(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
 
 
 def when_ready(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Exclude loaded objects from garbage collection, which would copy them into each worker."""
+    """Let workers share the memory of loaded objects. Garbage collection would write to that memory and so copy it."""
     gc.collect()
     gc.freeze()
 
@@ -71,7 +74,7 @@ def worker_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's 
 
 
 def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Remove the gauges of a worker that exited; its counters stay."""
+    """Remove the gauges of a worker that exited. Its counters stay."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]

@@ -29,10 +29,10 @@ def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view inte
 
 @only_read
 def ready(request: HttpRequest) -> JsonResponse:
-    """Return 200 if the database, Redis and a worker respond and each app is ready, else 503.
+    """Return 200 if the database, Redis and a worker respond, and each app is ready. Otherwise return 503.
 
-    The chains' health is only in the details, because one chain's outage must not take the others offline. A read-only
-    database is only in the details too, because pages and GET requests still work.
+    An unhealthy chain shows only in the details and doesn't change the status, because the other chains work. The same
+    applies to a read-only database: pages and GET requests still work.
     """
     is_read_only = _database_is_read_only()
     parts = {
@@ -55,7 +55,7 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 
 def _as_seen(request: HttpRequest) -> dict[str, object]:
-    """Return how the service sees a request of `manage.py doctor` behind the proxy."""
+    """Return how this request looks behind the proxy. `manage.py doctor` compares it with the one it sent."""
     return {
         "is_secure": request.is_secure(),
         "client": str(client_address(request) or ""),
@@ -65,13 +65,13 @@ def _as_seen(request: HttpRequest) -> dict[str, object]:
 
 
 def beat_heart() -> None:
-    """Record that a worker finished a task, unless Redis is down."""
+    """Record in Redis that a worker finished a task. Do nothing if Redis is down."""
     with suppress(RedisError):
         cache.set(_HEARTBEAT, time.time(), HEARTBEAT_SECONDS)
 
 
 def heartbeat_age() -> float | None:
-    """Return the seconds since a worker finished a task, or None after a minute."""
+    """Return the seconds since a worker finished a task. Return None if none did in the last minute."""
     try:
         noted = cache.get(_HEARTBEAT)
     except RedisError:
@@ -80,10 +80,10 @@ def heartbeat_age() -> float | None:
 
 
 def may_read_details(request: HttpRequest) -> bool:
-    """Return whether the caller sent METRICS_TOKEN or, if it isn't set, calls from this machine."""
+    """Return whether the caller sent METRICS_TOKEN. If that isn't set, the call must come from this machine."""
     if settings.METRICS_TOKEN:
         return is_bearer_of(request.headers.get("Authorization", ""), settings.METRICS_TOKEN)
-    if "X-Forwarded-For" in request.headers:  # from a proxy on this machine, so the client may be remote
+    if "X-Forwarded-For" in request.headers:  # a proxy on this machine sent it for a client elsewhere
         return False
     try:
         return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
@@ -92,7 +92,7 @@ def may_read_details(request: HttpRequest) -> bool:
 
 
 def _database_is_read_only() -> bool | None:
-    """Return whether the database rejects writes; None if it doesn't respond."""
+    """Return whether the database rejects writes. Return None if it doesn't respond."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SHOW transaction_read_only")

@@ -1,4 +1,4 @@
-"""Log lines as text or JSON, with secrets masked, including those of libraries (ASVS 16.2.5)."""
+"""Format log lines as text or JSON. Secrets are masked, also in the lines of libraries (ASVS 16.2.5)."""
 
 import json
 import logging
@@ -11,15 +11,17 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 _SECRET = re.compile(r"quitt_[0-9a-f]{6,40}|whsec_[0-9A-Za-z]{6,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
-# Such a path is enough to open the page or make the call. The log keeps only what support needs to find the request:
-# the time in a UUID, without its random part, or four characters of a code. Paths under /api/refunds/ need an API key.
+# These paths contain a code that is enough to open the page or make the call, so the log shortens it. Support can still
+# find the request: four characters of the code remain, or the time at the beginning of a UUID. Paths under
+# /api/refunds/ stay whole, because they need an API key.
 _CAPABILITY = re.compile(
     r"(/pay/|/l/|(?<!/api)/refunds/|/api/public/payment-requests/|/admin/invitation/|/notices/)([^/\s?#\"'<>]+)"
     r"(?:(/sign/|/by-hand/proof/)([^/\s?#\"'<>]+))?"
 )
 _KEPT_OF_CODE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}(?=-|\[)|[^\[]{0,4}", re.IGNORECASE)
 _MINUTE = 60.0
-# A shorter part may be an ordinary word, such as a password in development. Credentials are found by shape as well.
+# Shorter parts aren't masked, because they may be ordinary words, such as a password in development. `_SECRET` still
+# masks user and password in URLs.
 _SHORTEST_PART = 12
 
 _known: re.Pattern[str] | None = None
@@ -28,7 +30,8 @@ _known: re.Pattern[str] | None = None
 def redact(text: str) -> str:
     """Return `text` with secrets masked.
 
-    API keys, webhook secrets, URL credentials and the codes in customers' paths are found by shape, settings by value.
+    Secret settings are found by their values. API keys, webhook secrets, credentials in URLs and codes in customers'
+    paths are found by their format.
     """
     if _known is not None:
         text = _known.sub("[redacted]", text)
@@ -46,21 +49,22 @@ def _shortened(code: str) -> str:
 
 
 def know_secrets(texts: Iterable[str]) -> None:
-    """Mask these secret settings from now on, including the secret parts of URLs."""
+    """Mask these secret settings from now on. Of a URL, mask the secret parts."""
     global _known
     parts = sorted({part for text in texts for part in _parts(text)}, key=len, reverse=True)
     _known = re.compile("|".join(map(re.escape, parts))) if parts else None
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield each secret of a list; for a URL, its credentials, path segments and query values."""
+    """Yield each secret of a comma-separated list. Of a URL, yield its credentials, path segments and query values."""
     for secret in text.split(","):
         if "://" not in secret:
             yield from (secret.strip(),) if len(secret.strip()) >= _SHORTEST_PART else ()
             continue
         try:
             url = urlsplit(secret.strip())
-            # A node's key is in the path or query of its URL. A database's path and query contain names.
+            # The URL of a node may have its key in the path or query. The path and query of a database's URL contain
+            # names.
             is_web = url.scheme in ("http", "https", "ws", "wss")
             values = [value for name, value in parse_qsl(url.query) if is_web or "password" in name]
             segments = url.path.split("/") if is_web else []
@@ -72,9 +76,9 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def report_errors(dsn: str, environment: str) -> None:
-    """Send errors to Sentry if `dsn` is set, without bodies, headers, cookies and local variables."""
+    """Send errors to Sentry if `dsn` is set. They contain no bodies, headers, cookies or local variables."""
     if dsn:
-        import sentry_sdk  # here, because beat loads this module without Sentry
+        import sentry_sdk  # the beat process loads this module without Sentry
 
         sentry_sdk.init(
             dsn,
@@ -116,10 +120,9 @@ class RedactSecrets(logging.Filter):
 
 
 class OncePerMinute(logging.Filter):
-    """Pass a line that a logger repeats during a fault once a minute, with the number of its repetitions.
+    """Log repeated warnings and errors once a minute, with the number of repetitions and without a traceback.
 
-    The line has no traceback. A line counts as a repetition if it has the same format and the same type of exception.
-    `clock` is in seconds.
+    Two lines are the same if they have the same format and the same type of exception. `clock` returns seconds.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -186,9 +189,9 @@ _WITH_DJANGO = {
 
 
 def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> dict[str, Any]:
-    """Return the configuration for `logging.config.dictConfig`; `form` is text or json.
+    """Return the configuration for `logging.config.dictConfig`. `form` is "text" or "json".
 
-    `with_ids` needs Django, so beat doesn't use it.
+    `with_ids` needs Django, so the beat process doesn't use it.
     """
     filters = ["ids", "outages", "secrets"] if with_ids else ["secrets"]
     request_id = " %(request_id)s" if with_ids else ""
@@ -215,17 +218,18 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             "celery.app.trace": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
             "celery.worker.request": {"level": "ERROR"},
-            # While Redis is down, these two would write hundreds of tracebacks a second.
+            # While Redis is down, these two loggers write hundreds of tracebacks a second.
             "celery.beat": {"level": "WARNING", "filters": ["once_a_minute"]},
             "celery.worker.consumer.consumer": {"filters": ["once_a_minute"]},
             # This logger writes a line for each failed attempt to connect to PostgreSQL.
             "psycopg.pool": {"filters": ["once_a_minute"]},
-            # The servers' loggers have handlers of their own, whose lines would have another format and no masks.
+            # By default, the servers' loggers have their own handlers. Their lines would have another format, and
+            # secrets.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
-            # gunicorn's access log is off; if --access-logfile switches it on, its lines are masked too.
+            # gunicorn's access log is off, but --access-logfile can switch it on.
             "gunicorn.access": {"handlers": ["console"], "level": "INFO", "propagate": False},
             "uvicorn": {"handlers": ["console"], "level": "INFO", "propagate": False},
-            # Without this entry, the "uvicorn" logger above would undo uvicorn's --no-access-log.
+            # Without this entry, the "uvicorn" logger above would cancel uvicorn's --no-access-log.
             "uvicorn.access": {"handlers": [], "propagate": False},
         },
     }

@@ -1,4 +1,4 @@
-"""Outgoing e-mail: plain text, marked as a test on a staging deployment."""
+"""Send e-mails in plain text. A staging deployment marks them as tests."""
 
 from collections.abc import Mapping
 
@@ -15,16 +15,16 @@ def send(recipient: str, subject: str, text: str, *, headers: Mapping[str, str] 
     """Send a plain text mail. Raises OSError (SMTP errors too), and ValueError for an invalid header or address."""
     if settings.ENVIRONMENT == "staging":
         subject, text = f"[TEST] {subject}", f"{TEST_NOTE}\n\n{text}"
-    # Automatic replies, such as out of office, are not sent to such a mail (RFC 3834).
+    # The header prevents automatic replies, such as "out of office" (RFC 3834).
     marked = {"Auto-Submitted": "auto-generated", **(headers or {})}
     EmailMessage(subject, text, None, [recipient], headers=marked).send()
 
 
 def is_configured() -> bool:
-    """Whether e-mails leave this deployment; otherwise a log or a folder keeps them."""
+    """Whether e-mails are really sent. Otherwise they are written to a log or a folder, or dropped."""
     return settings.EMAIL_BACKEND.rsplit(".", 2)[-2] not in _KEPT_HERE
 
 
 def is_off() -> bool:
-    """Whether EMAIL_URL is not set: an e-mail would be written to the log, or dropped."""
+    """Whether EMAIL_URL is not set. E-mails are then written to the log, or dropped."""
     return settings.EMAIL_BACKEND.rsplit(".", 2)[-2] in _OFF

@@ -1,7 +1,7 @@
-"""`/metrics` for Prometheus: requests of this process group, and gauges from the database.
+"""`/metrics` for Prometheus.
 
-Each scrape reads the gauges from the database, so that every process returns the same values. `settings.METRICS` lists
-the apps' functions, which yield metric families.
+Request counts are those of all web processes on this machine. Gauges are read from the database each time, so every
+process returns the same values. `settings.METRICS` lists the functions that read them.
 """
 
 import os
@@ -38,9 +38,9 @@ _SECONDS = Histogram("quittance_http_request_seconds", "Time to respond to a req
 
 
 class AnyHostMiddleware:
-    """Let monitoring call each process by its own address, which is not in ALLOWED_HOSTS.
+    """Let monitoring call each process by its own address, even if ALLOWED_HOSTS doesn't contain it.
 
-    These responses don't depend on the host.
+    That is safe, because these responses don't depend on the host.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -54,7 +54,7 @@ class AnyHostMiddleware:
 
 
 class MeasureMiddleware:
-    """Count responses and durations by route pattern; paths are unbounded."""
+    """Count responses and durations by route. A label with the path would have too many values."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -72,7 +72,7 @@ class MeasureMiddleware:
     @staticmethod
     def _trace(method: str, route: str, status: int) -> None:
         is_error = status >= 500
-        # Static files, scans and calls over a limit have no route.
+        # Static files, unknown paths and calls over a rate limit have no route.
         if route in _MONITORING or (route == "unknown" and not is_error):
             leave_out()
         details: dict[str, str | int] = {"http.request.method": method, "http.route": route}
@@ -98,7 +98,7 @@ class _FromTheDatabase(Collector):
 
 @only_read
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Return the metrics in Prometheus' text format; 404 without METRICS_TOKEN or from other machines."""
+    """Return the metrics in Prometheus' text format, or 404 if the caller may not read them (`may_read_details`)."""
     if not may_read_details(request):
         return HttpResponseNotFound("Not found. Send METRICS_TOKEN as a bearer credential.\n", "text/plain")
     registries = (_requests_registry(), build_registry(), _database_registry())
@@ -109,9 +109,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _requests_registry() -> CollectorRegistry:
-    """Return the counts of all web processes if they share a folder (config/gunicorn.py), else the counts of this
-    process.
-    """
+    """Return the counts of all web processes if they share a folder (config/gunicorn.py)."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     shared = CollectorRegistry()

@@ -1,4 +1,4 @@
-"""Default security policy for pages that set none, and the error pages."""
+"""The default security policy of pages, and the error pages."""
 
 import base64
 import hashlib
@@ -22,10 +22,10 @@ _RETRY_AFTER_SECONDS = 5
 
 
 class PagePolicyMiddleware:
-    """Add a restrictive Content-Security-Policy to each page that sets none: no scripts, loads or framing.
+    """Set a strict Content-Security-Policy on each page that has none. It forbids scripts, loading and framing.
 
-    The portal's pages run their own script files. Their theme needs a looser policy: Alpine.js compiles attributes, and
-    styles are in the page. A merchant's page previews a logo from the merchant's host.
+    The portal has a looser policy. Its pages load their own scripts. Its theme uses Alpine.js, which needs
+    'unsafe-eval', and inline styles. A merchant's page shows a logo from the merchant's host.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -72,7 +72,7 @@ class PagePolicyMiddleware:
 
 
 def broken_page(request: HttpRequest) -> HttpResponse:
-    """Return the error page. It says in the customer's language that their funds are not affected."""
+    """Return the error page. Customers see it in their language. It says that their funds are not affected."""
     is_down = is_outage(sys.exc_info()[1])
     response = _for_customers(request) if request.path.startswith(_CUSTOMERS) else server_error(request)
     if is_down:
@@ -84,13 +84,13 @@ def broken_page(request: HttpRequest) -> HttpResponse:
 def _for_customers(request: HttpRequest) -> HttpResponse:
     try:
         return render(request, "checkout/broken.html", {"merchant": {}}, status=500)
-    except Exception:  # the cause may break this page too
+    except Exception:  # the same error may occur in this page too
         logger.exception("the error page failed")
         return server_error(request)
 
 
 def _plain_style() -> str:
-    """Return the CSP hash of the only inline style, in plain_page.html."""
+    """Return the CSP hash of the inline style in plain_page.html, the only one."""
     page = (settings.BASE_DIR / "templates" / "plain_page.html").read_text()
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     return "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""Run middleware that only pages need: sessions, CSRF tokens, messages, static files."""
+"""Run some middleware only for pages, not for API calls: sessions, CSRF tokens, messages, static files."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class PagesOnlyMiddleware:
-    """Run `settings.PAGES_MIDDLEWARE` for pages, and skip it for API calls."""
+    """Run `settings.PAGES_MIDDLEWARE` for pages only."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._api: GetResponse = get_response
@@ -33,7 +33,9 @@ class PagesOnlyMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], arguments: Any, names: Any
     ) -> HttpResponse | None:
-        """Return the first response of a middleware that stops the request, such as for a missing CSRF token."""
+        """Return the first response with which a middleware rejects the request, for example because it has no CSRF
+        token.
+        """
         if is_api_path(request):
             return None
         responses = (process(request, view, arguments, names) for process in self._views)

@@ -38,7 +38,7 @@ HTTPS = BASE_URL.startswith("https://")
 
 # --- applications, by name only -----------------------------------------------------------------------------------
 INSTALLED_APPS = [
-    "unfold.apps.BasicAppConfig",  # the admin's theme: before the admin, whose templates it replaces
+    "unfold.apps.BasicAppConfig",  # the theme; listed before the admin, because it replaces templates of it
     "unfold.contrib.filters",
     "config.apps.ServiceConfig",
     "config.apps.PortalConfig",
@@ -52,7 +52,7 @@ INSTALLED_APPS = [
     "django_otp",
     "chains",
     "merchants",
-    "django.contrib.auth",  # after merchants, whose createsuperuser and changepassword write to the security log
+    "django.contrib.auth",  # after merchants, which has its own createsuperuser and changepassword
     "webhooks",
     "payments",
     "checkout",
@@ -87,8 +87,8 @@ PAGES_MIDDLEWARE = [
     "merchants.staff.time_zones.TimeZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
-# Django checks for sessions, sign-in, messages and CSRF tokens only in MIDDLEWARE; a test checks the pages instead.
-# W021 wants HSTS preload, which is the operator's choice.
+# Django expects the middleware for sessions, sign-in, messages and CSRF tokens in MIDDLEWARE. Here it is in
+# PAGES_MIDDLEWARE, and a test checks it. W021 requires HSTS preload, which is the operator's choice.
 SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410", "security.W003", "security.W021"]
 
 TEMPLATES: list[dict[str, Any]] = [
@@ -112,9 +112,10 @@ DATABASE_LISTEN_URL = env.DATABASE_LISTEN_URL
 DATABASES["default"]["ENGINE"] = "config.database.postgresql"
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"].setdefault("OPTIONS", {}).update(
-    # A lost connection, a forgotten lock or a runaway query times out instead of blocking payments.
-    # By default, the pool doubles its pauses between attempts to connect for five minutes: after an outage of two
-    # minutes, it would notice the end two minutes later. A request that waits begins a new series of attempts.
+    # Lost connections, forgotten locks and slow queries time out, so that they don't block payments. After a failure,
+    # the pool doubles the pause before each new attempt to connect. By default it does so for five minutes: after an
+    # outage of two minutes, it would reconnect two minutes late. Here the pool gives up after ten seconds, and the next
+    # request begins new attempts.
     pool={"min_size": 1, "max_size": env.DATABASE_POOL_SIZE, "timeout": 10, "reconnect_timeout": 10},
     options="-c statement_timeout=50s -c lock_timeout=10s -c idle_in_transaction_session_timeout=30s "
     + PEER_OPTIONS,
@@ -125,9 +126,9 @@ REDIS_URL = env.REDIS_URL
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": [REDIS_URL],  # a text would be split at commas
+        "LOCATION": [REDIS_URL],  # a list, because Django would split a text at commas
         "KEY_PREFIX": "quittance",
-        "VERSION": 2,  # version 1 was pickled; both formats exist during an upgrade
+        "VERSION": 2,  # an upgrade from version 1, which used pickle, finds both formats in Redis
         "OPTIONS": {
             "socket_timeout": 2,
             "socket_connect_timeout": 2,
@@ -138,13 +139,13 @@ CACHES = {
 }
 vars().update({f"CELERY_{name.upper()}": value for name, value in broker(REDIS_URL, TRANSPORT).items()})
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# A Redis that becomes a replica, or can't save, rejects commands on connections that stay open.
+# Redis rejects commands on an open connection if it becomes a replica or can't save.
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
-# If the broker's connection is lost, Celery would kill the process of each running task, and with it the threads that
-# verify payments and send webhooks. The broker then sends each task again, even if it has ended; all tasks can run
-# twice.
+# With this setting on, Celery would kill the process of each running task if the connection to the broker is lost. The
+# threads in that process verify payments and send webhooks. With it off, the broker sends such a task a second time.
+# That does no harm, because every task may run twice.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = env.WORKER_CONCURRENCY
@@ -172,13 +173,14 @@ RATE_LIMIT_PUBLIC = env.RATE_LIMIT_PUBLIC
 RATE_LIMIT_EXPENSIVE = env.RATE_LIMIT_EXPENSIVE
 DATA_UPLOAD_MAX_MEMORY_SIZE = (
     256 * 1024
-)  # of forms; the maximum that the web process receives (config/server)
+)  # for forms: the largest body that the web process receives (config/server)
 
 # --- pages --------------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
-# After `collectstatic`, files are fingerprinted and compressed; without it, they come straight from the apps' folders.
-_COLLECTING = sys.argv[1:2] == ["collectstatic"]  # it writes the manifest for the other processes
+# Without `collectstatic`, static files are served from the apps' folders. After it, they have fingerprints in their
+# names and are compressed.
+_COLLECTING = sys.argv[1:2] == ["collectstatic"]  # this command writes the manifest that other processes read
 COLLECTED = (_COLLECTING or (STATIC_ROOT / "staticfiles.json").exists()) and not DEBUG
 _STATIC_BACKEND = (
     "checkout.static_files.StaticFilesStorage"
@@ -235,7 +237,8 @@ UNFOLD = {
     },
 }
 
-# --- security: depends on the scheme of BASE_URL, so that one build works behind TLS and on loopback ----------------
+# --- security -----------------------------------------------------------------------------------------------------
+# The scheme of BASE_URL decides: with https, cookies are sent over TLS only. So one build also works on loopback.
 TRUSTED_PROXIES = env.TRUSTED_PROXIES
 ADMIN_ALLOWED_IPS = env.ADMIN_ALLOWED_IPS
 if TRUSTED_PROXIES:
@@ -250,7 +253,7 @@ SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_PATH = "/admin"  # not sent to checkout pages and the API
+SESSION_COOKIE_PATH = "/admin"  # browsers don't send it to checkout pages and the API
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_AGE = env.SESSION_LIFE_HOURS * 3600
 SESSION_IDLE_SECONDS = env.SESSION_IDLE_MINUTES * 60
@@ -312,11 +315,13 @@ vars().update(env.EMAIL_URL)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.EMAIL_FROM or f"Quittance <no-reply@{urlsplit(BASE_URL).hostname}>"
 
-# --- WalletConnect: wallets on other devices, through a third-party relay; off without a project id ----------------
+# --- WalletConnect ------------------------------------------------------------------------------------------------
+# Customers pay with a wallet on another device, through a third-party relay. Without a project id, this is off.
 WALLETCONNECT_PROJECT_ID = env.WALLETCONNECT_PROJECT_ID
 WALLETCONNECT_RELAY_URL = env.WALLETCONNECT_RELAY_URL
 
-# --- status pushed to open checkouts: the public origin of the events process; empty if it doesn't run --------------
+# --- status changes for open checkouts ------------------------------------------------------------------------------
+# EVENTS_URL is the public address of the `events` process. It is empty if the process doesn't run.
 EVENTS_URL = env.EVENTS_URL
 EVENT_STREAMS_MAX = env.EVENT_STREAMS_MAX
 
@@ -330,16 +335,17 @@ ROUTING_QUOTE_LIMITS = {
     for each in PROVIDERS
 }
 vars().update({name: env.parsed[name] for each in PROVIDERS for name in each.settings})
-# --- payments without a network fee: the gas accounts by chain family, and what they may spend each day ---------------
+# --- payments without a network fee ---------------------------------------------------------------------------------
+# By chain family: the account that pays the fees, and the daily limit.
 SPONSOR_KEYS = {"evm": env.SPONSOR_EVM_KEY, "solana": env.SPONSOR_SOLANA_KEY}
 SPONSOR_DAILY_BUDGET = env.SPONSOR_DAILY_BUDGET
 
-# --- exchange rates; each source is a file (payments/prices/sources) ------------------------------------------------
+# --- exchange rates (payments/prices/sources) -----------------------------------------------------------------------
 RATE_SOURCES = env.RATE_SOURCES
 RATE_URLS = {each: str(env.parsed[url_setting(each)]) for each in SOURCES if each != FEEDS}
 RATE_MAX_SPREAD = env.RATE_MAX_SPREAD
 RATE_MAX_AGE = env.RATE_MAX_AGE
-# Returns why merchants can't use a currency, or None. A path, because merchants can't import payments.
+# The import path of a function. It returns the reason why merchants can't use a currency, or None.
 CURRENCY_CHECK = "payments.prices.currencies.problem_of"
 
 ALLOW_OPAQUE_ROUTES = env.ALLOW_OPAQUE_ROUTES

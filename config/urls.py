@@ -1,4 +1,4 @@
-"""All routes, app by app, named as strings."""
+"""All routes of the apps. The apps' modules are named as strings, because `config` imports no app."""
 
 from django.contrib import admin
 from django.urls import include, path, re_path

@@ -8,7 +8,7 @@ from config.environment import SettingsError, print_and_exit
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-# A worker's exit code that makes gunicorn stop instead of starting another worker.
+# If a worker exits with this code, gunicorn stops instead of starting another worker.
 _WORKER_BOOT_ERROR = 3
 
 try:

@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 /// @title A deposit address: money that arrives there can only go to one recipient.
 /// @notice The recipient is a part of the code. There is no owner, no storage, no upgrade and no other way out.
-/// Anyone may call `sweep`, any number of times. The caller only chooses the asset and pays the gas.
+/// Everyone may call `sweep`, any number of times. The caller only chooses the asset and pays the gas.
 /// @dev The assembly keeps the code small, because each deposit address pays 200 gas for each byte of it. The proof in
 /// `proof/` is about the compiled code.
 contract Forwarder {
@@ -21,8 +21,8 @@ contract Forwarder {
 
     /// @notice Send the whole balance of an asset to the recipient. Reverts if the asset or the recipient rejects it.
     /// @param token The token's contract; zero for the native coin.
-    /// @dev No result of `transfer` is read: some tokens return nothing, and some return false after they have moved
-    /// the money. A check here would lock those in for ever.
+    /// @dev The result of `transfer` is not read. Some tokens return nothing, and some return false after they have
+    /// moved the money. With a check, those tokens would be locked here for ever.
     function sweep(address token) external {
         address recipient = RECIPIENT;
         bytes32 swept = Swept.selector;
@@ -33,7 +33,7 @@ contract Forwarder {
                 let amount := selfbalance()
                 mstore(0, amount)
                 log1(0, 0x20, swept)
-                // The calls copy no output, here and below: the recipient or the token may return a lot.
+                // The calls here and below copy no output, because the recipient or the token may return a lot.
                 if iszero(call(gas(), recipient, amount, 0, 0, 0, 0)) { revert(0, 0) }
             }
             default {

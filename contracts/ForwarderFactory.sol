@@ -20,20 +20,20 @@ contract ForwarderFactory {
     /// @notice A sweep reverted. The other sweeps of the batch are not affected.
     event SweepFailed(address indexed forwarder, address indexed token);
 
-    /// @notice The chain derives other addresses than Ethereum: money sent to the computed ones would be lost.
+    /// @notice This chain derives addresses differently from Ethereum. Money sent to the computed ones would be lost.
     error OtherAddress();
 
     /// @notice The transaction has too little gas to give each sweep its share.
     error TooLittleGas();
 
-    /// More than the gas that is used between the check and the call.
+    /// Less gas than this is used between the check and the call.
     uint256 private constant RESERVE = 10_000;
 
     /// @notice Deploy the forwarders that have no code yet, and sweep each.
     /// @param sweeps The recipients and salts of the deposit addresses, and the assets to sweep.
     /// @param gasPerSweep The maximum gas of one sweep, so that no token or recipient uses up the gas of the others.
-    /// @dev A call gets at most 63/64 of the remaining gas (EIP-150). Without the check, an estimate of gas would find
-    /// a limit at which sweeps run out of gas, but the transaction still succeeds.
+    /// @dev A call gets at most 63/64 of the remaining gas (EIP-150). Without the check, an estimate of gas could be
+    /// too low: sweeps would run out of gas, but the transaction would succeed.
     function sweep(Sweep[] calldata sweeps, uint256 gasPerSweep) external {
         uint256 freeMemory;
         assembly ("memory-safe") {

@@ -1,5 +1,5 @@
-// Compiles the contracts beside this file, which are deployed on real chains, and those of the local world.
-// Run: npm ci && npm run build. The results are committed, so you need it only after you change a contract.
+// Compiles the contracts in this folder, which are deployed on real chains, and those of the local world. Run: npm ci
+// && npm run build. The results are committed, so you need it only after you change a contract.
 "use strict";
 
 const fs = require("node:fs");
@@ -8,7 +8,7 @@ const { compile, SHIPPED } = require("./compile.js");
 
 const ROOT = path.dirname(__dirname);
 
-/** Write {name: {abi, bytecode}} of each contract in `folder`; `deployed` adds the code that a chain returns. */
+/** Write {name: {abi, bytecode}} of each contract in `folder`. `deployed` adds the code that a chain returns. */
 function build(folder, target, { settings, deployed = false } = {}) {
   const artifacts = {};
   for (const contracts of Object.values(compile(folder, settings).contracts)) {

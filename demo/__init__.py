@@ -1,4 +1,4 @@
-"""The demonstration: a local world, a shop that takes payments and a wallet that makes them.
+"""The demonstration: a local world, a shop, and a wallet to pay with.
 
-Nothing in the product imports it; a deployment does not need it.
+The product doesn't import it, and deployments don't need it.
 """

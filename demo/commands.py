@@ -1,7 +1,7 @@
-"""Run management commands in one process, because loading the service for each would take long.
+"""Run several management commands in one process. To load the service for each of them would take long.
 
-`python -m demo.commands` reads a JSON object for each command, `{"arguments": […], "environment": {…}}`, and writes
-one with its `output`, or with the `problem` that ended it.
+`python -m demo.commands` reads a JSON object for each command: `{"arguments": […], "environment": {…}}`. For each, it
+writes a JSON object with the `output`, or with the `problem` that ended the command.
 """
 
 import json
@@ -18,7 +18,7 @@ from demo.services.process import REPOSITORY, ServiceError
 
 
 class Commands:
-    """A process for management commands. Call it with a command's arguments; it ends with the `with` block."""
+    """A process for management commands. Call it with the arguments of a command. It ends with the `with` block."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._child = subprocess.Popen(
@@ -39,14 +39,14 @@ class Commands:
         self._child.communicate()
 
     def __call__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
-        """Return the command's output; `environment` is added for this command alone.
+        """Return the command's output. `environment` is added only for this command.
 
         Raises ServiceError with the end of the command's output.
         """
         assert self._child.stdin
         assert self._child.stdout
         command = {"arguments": arguments, "environment": environment or {}}
-        with suppress(BrokenPipeError):  # then there is no response
+        with suppress(BrokenPipeError):  # the process has ended, so there is no response
             self._child.stdin.write(json.dumps(command) + "\n")
             self._child.stdin.flush()
         answer = self._child.stdout.readline()

@@ -1,7 +1,8 @@
-"""Replace an exchange: pay a customer's withdrawal to a deposit address.
+"""Act as an exchange: pay a customer's withdrawal to a deposit address.
 
-`python -m demo.exchange ADDRESS AMOUNT TOKEN` sends to the address from the exchange's hot wallet, a contract that pays
-many customers in one transaction. Native coin therefore arrives by an internal call. `make run` has to be running.
+`python -m demo.exchange ADDRESS AMOUNT TOKEN` sends the amount from the exchange's hot wallet. The hot wallet is a
+contract that pays many customers in one transaction. So native coin arrives by an internal call. `make run` must be
+running.
 """
 
 import argparse
@@ -36,11 +37,11 @@ _URLS = {anvil.CHAIN_ID: "LOCAL_RPC_URL", HARBOUR_CHAIN_ID: "HARBOUR_RPC_URL"}
 
 
 class WrongOrder(ValueError):
-    """The command names something that the exchange can't send."""
+    """The exchange can't send the requested payment."""
 
 
 def withdraw(rpc_url: str, address: str, amount: str, symbol: str) -> dict[str, Any]:
-    """Pay the amount to the address, in a batch with other customers; return the receipt.
+    """Pay the amount to the address, in a batch with other customers. Return the receipt.
 
     Raises WrongOrder and ChainRefusal.
     """
@@ -63,9 +64,9 @@ def withdraw(rpc_url: str, address: str, amount: str, symbol: str) -> dict[str, 
 
 
 def hot_wallet(rpc_url: str) -> str:
-    """Return the address of the exchange's payout contract, which is deployed at the first call."""
+    """Return the address of the exchange's payout contract. The first call deploys it."""
     owner = str(Account.from_key(KEY).address)
-    # The contract that this account creates first.
+    # The address of the first contract that this account creates.
     wallet = to_checksum_address(keccak(b"\xd6\x94" + bytes.fromhex(owner[2:]) + b"\x80")[-20:])
     deploy.rpc(rpc_url, "anvil_setBalance", owner, hex(_FUNDS))
     if deploy.rpc(rpc_url, "eth_getCode", wallet, "latest") == "0x":
@@ -112,7 +113,7 @@ def _listed(names: Mapping[Any, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Send as the command line says; return the exit status."""
+    """Send the payment from the command line. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m demo.exchange", description=__doc__)
     parser.add_argument("address", metavar="ADDRESS", help="the deposit address on the checkout page")
     parser.add_argument("amount", metavar="AMOUNT", help="a decimal, such as 12.50")

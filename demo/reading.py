@@ -1,14 +1,17 @@
-"""Read a demo program's settings from the environment, and report all invalid ones together."""
+"""Read a demo program's settings from the environment. Report all invalid ones together."""
 
 import os
 import sys
 
 _EXIT_CODE = 2
-_MOST = 2**53  # chain ids are the largest
+_MOST = 2**53  # chain ids are the largest numbers
 
 
 class Reader:
-    """Reads settings and collects errors until `exit_if_wrong`; an invalid value is returned as 0 or empty."""
+    """Reads settings and collects errors, until `exit_if_wrong`.
+
+    For an invalid value, it returns 0 or an empty text.
+    """
 
     def __init__(self) -> None:
         self._faults: list[str] = []

@@ -1,12 +1,16 @@
 """The local world: `make run`.
 
-1. PostgreSQL and Redis (private ones unless DATABASE_URL / REDIS_URL are set), two EVM chains and, if Surfnet has a
-   build for this machine, a Solana chain, each with test tokens and a routing provider's contracts.
-2. Migrations, catalogue, an admin user, a demo merchant with an API key: each made once.
-3. The local aggregator (the routing provider), the rate sources, web, worker, beat, events and the demo shop, watched
-   until Ctrl-C, which stops everything in order.
+It starts these parts, in order:
 
-State lives in .local/world (or WORLD_DIRECTORY): remove that directory to start over.
+1. PostgreSQL and Redis. They are private, unless DATABASE_URL or REDIS_URL is set.
+2. Two EVM chains and, if Surfnet has a build for this machine, a Solana chain. Each has test tokens and a routing
+   provider's contracts.
+3. The data, if it is missing: migrations, the catalogue, an admin user, and a demo merchant with an API key.
+4. The processes: the local aggregator (the routing provider), the rate sources, web, worker, beat, events and the demo
+   shop.
+
+Ctrl-C stops all parts in reverse order. The state is in .local/world (or WORLD_DIRECTORY). Remove that directory to
+start over.
 """
 
 import fcntl
@@ -58,7 +62,7 @@ MOST_RESTARTS = 3
 
 @dataclass
 class Part:
-    """A process of the product or the shop: how to start it, and how to check that it works."""
+    """A process of the product or of the shop, with the command to start it and a check that it works."""
 
     name: str
     command: Sequence[str]
@@ -73,7 +77,7 @@ class Part:
         return LOGS / f"{self.name}.log"
 
     def start(self) -> None:
-        """Start the process and wait until it works. Raises ServiceError with the log's tail."""
+        """Start the process and wait until it works. Raises ServiceError with the end of its log."""
         written = self.log.stat().st_size if self.log.exists() else 0
         command = [sys.executable, "-m", *self.command]
         self.child = spawn(self.name, command, self.log, env=self.environment, cwd=REPOSITORY)
@@ -89,8 +93,8 @@ class Part:
 
 
 def main() -> int:
-    """Run the world until it is stopped; return the process's exit status."""
-    # Shells make background processes ignore this signal.
+    """Run the world until it is stopped. Return the exit status."""
+    # If a shell starts this process in the background, it ignores this signal by default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
     running: list[Child] = []
@@ -127,7 +131,7 @@ def _start_and_watch(running: list[Child]) -> None:
 
 
 def _check_settings(memory: Memory) -> None:
-    """Exit like the product before anything is started, if a setting that the world doesn't set itself is invalid."""
+    """If a setting from outside is invalid, exit as the product does, before anything is started."""
     here = "http://127.0.0.1:8000"
     database = os.environ.get("DATABASE_URL") or "postgresql:///quittance"
     broker = os.environ.get("REDIS_URL") or "redis://127.0.0.1"
@@ -151,7 +155,7 @@ def _stop(running: list[Child]) -> None:
 
 
 def _start_services(running: list[Child]) -> Addresses:
-    """Start the back-ends. Each is added to the list as soon as it runs, so that a later failure stops it."""
+    """Start the back-ends. Each one is added to the list when it runs. So it is stopped if a later one fails."""
     database, broker = os.environ.get("DATABASE_URL"), os.environ.get("REDIS_URL")
     if not database:
         with step("Starting PostgreSQL"):
@@ -190,12 +194,12 @@ def _start_services(running: list[Child]) -> Addresses:
 
 
 def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> str:
-    """Start an EVM chain with the test tokens, and return its address; it resumes from its saved state."""
+    """Start an EVM chain with the test tokens. Return its URL. It continues from its saved state."""
     chain = anvil.start(
         chain_id=chain_id,
         port=_port(name, port),
         block_time=BLOCK_SECONDS,
-        # Deposit addresses need a factory in a finalized block, which is then two blocks below the head.
+        # Deposit addresses require a factory in a finalized block. That is two blocks below the head.
         slots_in_an_epoch=1,
         state=WORLD / name / "state.json",
         extra_args=["--quiet"],
@@ -208,7 +212,7 @@ def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> s
 
 
 def _start_solana(running: list[Child]) -> str | None:
-    """Start the Solana chain; return None if this machine can't run it."""
+    """Start the Solana chain. Return None if this machine can't run it."""
     try:
         with step("Starting the local Solana chain"):
             chain = surfnet.start(port=_port("Solana chain", 8899), log=LOGS / "surfnet.log")
@@ -223,7 +227,10 @@ def _start_solana(running: list[Child]) -> str | None:
 
 
 def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
-    """Migrate and fill the database. Existing rows stay, unless it is a different database."""
+    """Migrate and fill the database.
+
+    Rows that were created before are not created again, unless it is another database.
+    """
     identity = database_identity(at.database)
     if memory.get("DATABASE") != identity:
         memory.forget("ADMIN_CREATED", "MERCHANT_ID", "API_KEY", "EMBEDDED_AT", "BRANDED_AT", "DEPOSITS_AT")
@@ -325,7 +332,7 @@ def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[P
 
 
 def _watch(running: list[Child], parts: list[Part]) -> None:
-    """Restart processes of the product that die, and end if a back-end dies. Never returns."""
+    """Restart processes of the product that die. If a service such as PostgreSQL dies, end. Never returns."""
     while True:
         time.sleep(0.5)
         for place, child in enumerate(running):
@@ -389,7 +396,9 @@ def _solana_row(at: Addresses) -> str:
 
 
 def _port(what: str, wanted: int) -> int:
-    """Return a port that no other world uses meanwhile: some servers start long after their port is chosen."""
+    """Return a port, and reserve it: some servers start long after their port is chosen, and another world must not use
+    it.
+    """
     port = next(port for port in range(wanted, wanted + 100) if is_free(port) and claim(port))
     if port != wanted:
         say(f"    Port {wanted} is busy: the {what} takes {port}.")
@@ -398,7 +407,7 @@ def _port(what: str, wanted: int) -> int:
 
 @contextmanager
 def _only_one() -> Iterator[None]:
-    """Allow only one world per directory: two would damage each other's chain and database."""
+    """Allow only one world for each directory. Two would damage each other's chain and database."""
     WORLD.mkdir(parents=True, exist_ok=True)
     with (WORLD / "lock").open("w") as lock:
         try:

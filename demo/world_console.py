@@ -1,4 +1,4 @@
-"""The output of `make run`: progress, one summary, and colour only on a terminal."""
+"""The output of `make run`: the progress and a summary. On a terminal, it has colours."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ _COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def say(text: str = "") -> None:
-    """Print a line and flush it, also into a pipe."""
+    """Print a line immediately, also into a pipe."""
     print(text, flush=True)
 
 
@@ -31,7 +31,7 @@ def red(text: str) -> str:
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Print the step, and its duration when it ends."""
+    """Print the step. When it ends, print its duration."""
     began = time.monotonic()
     say(f"  {what}…")
     yield

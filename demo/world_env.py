@@ -19,7 +19,7 @@ ADMIN_USER = "admin"
 
 
 class Memory:
-    """Names and values in a file that only its owner can read: secrets, and completed set-up steps."""
+    """Names and values in a file that only its owner can read. They are secrets, and finished set-up steps."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -55,7 +55,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Addresses:
-    """The addresses of the world's parts; `solana` is None if that chain can't run."""
+    """The addresses of the world's parts. `solana` is None if that chain can't run."""
 
     web: str
     shop: str
@@ -70,12 +70,14 @@ class Addresses:
 
 
 def web_environment(memory: Memory, at: Addresses) -> dict[str, str]:
-    """Return the environment of manage.py, web, worker and beat: this process's own and the service's settings."""
+    """Return the environment of manage.py, web, worker and beat: this process's environment with the service's
+    settings.
+    """
     return {**os.environ, "PYTHONUNBUFFERED": "1", **_settings(memory, at)}
 
 
 def write_settings(memory: Memory, at: Addresses, path: Path) -> None:
-    """Write the service's settings as a script for shells, so that manage.py can be run beside the world."""
+    """Write the service's settings as a shell script. With it, you can run manage.py while the world runs."""
     _write_privately(
         path, (f"export {name}={shlex.quote(value)}" for name, value in _settings(memory, at).items())
     )
@@ -86,7 +88,7 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "SECRET_KEY": memory["SECRET_KEY"],
         "ENCRYPTION_KEYS": memory["ENCRYPTION_KEYS"],
-        "DEBUG": os.environ.get("DEBUG", "False"),  # with it, errors would show Django's own pages
+        "DEBUG": os.environ.get("DEBUG", "False"),  # if it is on, errors show Django's own pages
         "ENVIRONMENT": "staging",
         "BASE_URL": at.web,
         "CHECKOUT_URL": at.web,
@@ -104,8 +106,8 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "LIFI_API_URL": at.aggregator,
         "LIFI_API_KEY": "",  # the local world must not use a real key
         "ROUTING_QUOTE_LIMIT": "off",
-        # Sources with whole lists are left out: lists are reused for half a minute, and the switches must take effect
-        # at once.
+        # Sources that return lists of rates are left out. Lists are cached for half a minute, and the switches must
+        # take effect at once.
         "RATE_SOURCES": "feeds,coinbase,kraken",
         "RATE_URL_COINBASE": at.rates,
         "RATE_URL_KRAKEN": at.rates,
@@ -124,7 +126,7 @@ def _budget(at: Addresses) -> str:
 
 
 def _solana_environment(at: Addresses) -> dict[str, str]:
-    """Return the Solana settings, or none if the chain can't run. A key is the 32 bytes of its seed in hex."""
+    """Return the Solana settings. If the chain can't run, there are none. A key is the 32 bytes of its seed in hex."""
     if at.solana is None:
         return {}
     return {
@@ -136,7 +138,7 @@ def _solana_environment(at: Addresses) -> dict[str, str]:
 
 
 def aggregator_environment(at: Addresses) -> dict[str, str]:
-    """Return the environment of the local aggregator: the chains' nodes and its own port."""
+    """Return the environment of the local aggregator, with its port and the chains' nodes."""
     port = at.aggregator.removesuffix("/v1").rsplit(":", 1)[1]
     solana = {"LOCAL_SOLANA_RPC_URL": at.solana} if at.solana else {}
     nodes = {"LOCAL_RPC_URL": at.chain, "HARBOUR_RPC_URL": at.harbour, **solana}
@@ -144,12 +146,12 @@ def aggregator_environment(at: Addresses) -> dict[str, str]:
 
 
 def rates_environment(at: Addresses) -> dict[str, str]:
-    """Return the environment of the local rate sources: the first chain's node and their own port."""
+    """Return the environment of the local rate sources, with their port and the first chain's node."""
     return {**_kept(), "LOCAL_RPC_URL": at.chain, "RATES_PORT": at.rates.rsplit(":", 1)[1]}
 
 
 def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str, str]:
-    """Return the environment of the demo shop: only the service's address and an API key."""
+    """Return the environment of the demo shop. It has only the service's URL and an API key."""
     return {
         **_kept(),
         "QUITTANCE_API_URL": at.web,
@@ -165,7 +167,7 @@ def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str
 
 
 def _write_privately(path: Path, lines: Iterable[str]) -> None:
-    """Replace the file by these lines, readable only by its owner."""
+    """Replace the file by these lines. Only its owner can read it."""
     draft = path.with_suffix(".new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -186,7 +188,7 @@ def reach_loopback_directly() -> None:
 
 
 def database_identity(url: str) -> str:
-    """Return a name that identifies the database behind `url`, even if another one later has the same address."""
+    """Return a name of the database at `url`. If another database later has the same URL, its name differs."""
     with psycopg.connect(url, connect_timeout=10) as connection:
         row = connection.execute(
             "SELECT system_identifier::text, oid::text FROM pg_control_system(), pg_database"

@@ -1,13 +1,15 @@
-"""The product's WSGI application with the demo wallet put in front of it.
+"""The product's WSGI application with the demo wallet, for the local demo only.
 
-For the local demo only. The product does not know about it: the wallet is served under `/demo-wallet/`, and its
-script is added to the checkout's responses, like a browser extension.
+The wallet works like a browser extension. Its files are under `/demo-wallet/`, and its script is added to the
+checkout's responses. The product doesn't know about it.
 
-Environment: `LOCAL_RPC_URL` (the local EVM chain's node); optional `LOCAL_CHAIN_NAME`, `DEMO_WALLET_KEY` and
-`DEMO_MERCHANT_KEY`;
-`HARBOUR_RPC_URL` and `HARBOUR_CHAIN_NAME` (a second EVM chain);
-`LOCAL_SOLANA_RPC_URL` and `DEMO_SOLANA_WALLET_KEY` (32 bytes in hex), without which the wallet knows no Solana, and
-`DEMO_SOLANA_MERCHANT_KEY`.
+Environment:
+
+- `LOCAL_RPC_URL`: the node of the local EVM chain. Optional: `LOCAL_CHAIN_NAME`, `DEMO_WALLET_KEY` and
+  `DEMO_MERCHANT_KEY`.
+- `HARBOUR_RPC_URL` and `HARBOUR_CHAIN_NAME`: a second EVM chain.
+- `LOCAL_SOLANA_RPC_URL` and `DEMO_SOLANA_WALLET_KEY` (32 bytes in hex): the Solana chain. Without them, the wallet
+  doesn't support Solana. Optional: `DEMO_SOLANA_MERCHANT_KEY`.
 """
 
 import json
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 WALLET = Path(__file__).parent / "wallet" / "dist" / "wallet.js"
 
-# Account 1 of "test test test … junk", which every local node has. It has no value elsewhere.
+# Account 1 of "test test test … junk". Every local node has it. Don't use it on other chains.
 PUBLIC_TEST_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 
 RPC_BODY_LIMIT = 64 * 1024
@@ -71,10 +73,9 @@ Headers = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class LocalNode:
-    """A local chain as the wallet knows it: its node, its name, and the test key (hex) that signs there.
+    """A local chain for the wallet: its node, its name, and the test key (hex) that signs there.
 
-    `merchant_key` is the key of the merchant's wallet, which replaces the customer's wallet on pages that send
-    refunds.
+    `merchant_key` is the key of the merchant's wallet. On pages that send refunds, that wallet replaces the customer's.
     """
 
     rpc_url: str
@@ -86,9 +87,9 @@ class LocalNode:
 def with_demo_wallet(
     product: "WSGIApplication", *, evm: Sequence[LocalNode], solana: LocalNode | None = None
 ) -> "WSGIApplication":
-    """Serve `product` with the demo wallet, which signs for these chains and calls their nodes.
+    """Serve `product` with the demo wallet. The wallet signs for these chains and calls their nodes.
 
-    The key of the first EVM chain, on which the wallet starts, signs on all EVM chains.
+    The wallet starts on the first EVM chain. The key of that chain signs on all EVM chains.
     """
     config = json.dumps(_config(evm, solana)).encode()
     nodes = {_rpc_path(place): (node.rpc_url, RPC_METHODS) for place, node in enumerate(evm)}
@@ -145,7 +146,7 @@ def _answer(start_response: "StartResponse", status: str, content_type: str, bod
 def _ask_node(
     environ: "WSGIEnvironment", rpc_url: str, methods: frozenset[str]
 ) -> tuple[str, dict[str, Any]]:
-    """Forward a JSON-RPC call if wallets make such calls."""
+    """Forward a JSON-RPC call to the node. Only methods that wallets use are allowed."""
     if environ.get("CONTENT_TYPE", "").partition(";")[0].strip() != "application/json":
         return "415 Unsupported Media Type", _rpc_error(None, -32600, "The body must be application/json.")
     length = environ.get("CONTENT_LENGTH") or "0"
@@ -175,7 +176,7 @@ def _rpc_error(call_id: Any, code: int, message: str) -> dict[str, Any]:
 def _inject(
     product: "WSGIApplication", environ: "WSGIEnvironment", start_response: "StartResponse"
 ) -> Iterable[bytes]:
-    """Add the wallet's script to an HTML page, under the nonce that the page's own policy names."""
+    """Add the wallet's script to an HTML page, with the nonce of the page's policy."""
     environ.pop("HTTP_ACCEPT_ENCODING", None)
     status, headers, body = _collect(product, environ)
     if status.startswith("200 ") and _header(headers, "Content-Type").startswith("text/html"):
@@ -190,7 +191,7 @@ def _inject(
 
 
 def _collect(product: "WSGIApplication", environ: "WSGIEnvironment") -> tuple[str, Headers, bytes]:
-    """Run `product` to its end and return the whole response."""
+    """Call `product`, and return the whole response."""
     status, headers = "", Headers()
     written: list[bytes] = []
 

@@ -1,4 +1,4 @@
-"""The image's health check: `web` responds on this machine, under an allowed host name."""
+"""The health check of the image: checks that `web` responds on this machine. The request has an allowed host name."""
 
 import os
 import urllib.request

@@ -1,11 +1,11 @@
-"""Contrast of colours (WCAG 2.2, relative luminance), and adjusting a colour to reach a ratio."""
+"""Compute the contrast of colours (WCAG 2.2), and adjust a colour to reach a given contrast."""
 
 from collections.abc import Iterable
 
 _CARD = "#ffffff"
-# WCAG 1.4.11: controls, such as the pay button on the white card.
+# The minimum for controls, such as the pay button on the white card (WCAG 1.4.11).
 ENOUGH_FOR_CONTROLS = 3.0
-# WCAG 1.4.3: text of usual size.
+# The minimum for text of normal size (WCAG 1.4.3).
 ENOUGH_FOR_TEXT = 4.5
 _STEPS = 50
 
@@ -17,7 +17,7 @@ def contrast_ratio(one: str, other: str) -> float:
 
 
 def check_accent(colour: str) -> None:
-    """Raise ValueError if a button of this colour has too little contrast to the checkout's white card."""
+    """Raise ValueError if a button of this colour is hard to see on the checkout's white card."""
     ratio = contrast_ratio(colour, _CARD)
     if ratio < ENOUGH_FOR_CONTROLS:
         raise ValueError(
@@ -27,14 +27,14 @@ def check_accent(colour: str) -> None:
 
 
 def readable_on(ground: str) -> str:
-    """Return black or white, whichever has more contrast to `ground`: at least 4.5 : 1 (WCAG 1.4.3)."""
+    """Return the text colour, black or white, with more contrast to `ground`. It is at least 4.5 : 1 (WCAG 1.4.3)."""
     return max("#000000", "#ffffff", key=lambda ink: contrast_ratio(ink, ground))
 
 
 def set_apart(colour: str, grounds: Iterable[str], ratio: float, towards: str) -> str:
-    """Blend `colour` with `towards` just enough to reach `ratio` against all `grounds`.
+    """Blend `colour` with `towards` until its contrast to each of `grounds` is at least `ratio`.
 
-    `towards` (black or white) must reach the ratio itself.
+    `towards` is black or white, and must have that contrast itself.
     """
     grounds = list(grounds)
     for step in range(_STEPS):
@@ -45,7 +45,7 @@ def set_apart(colour: str, grounds: Iterable[str], ratio: float, towards: str) -
 
 
 def darken(colour: str, luminance: float) -> str:
-    """Blend `colour` with black just enough for a luminance of at most `luminance` (0 to 1)."""
+    """Blend `colour` with black until its luminance is at most `luminance` (0 to 1)."""
     steps = (blend(colour, "#000000", step / _STEPS) for step in range(_STEPS))
     return next((step for step in steps if _luminance(step) <= luminance), "#000000")
 

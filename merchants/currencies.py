@@ -19,7 +19,7 @@ def validate_currency(code: str) -> None:
 
 
 def validate_reporting_currency(code: str) -> None:
-    """Raise ValidationError for a currency that fewer than two independent rate sources list."""
+    """Raise ValidationError unless at least two independent rate sources list the currency."""
     validate_currency(code)
     problem: str | None = import_string(settings.CURRENCY_CHECK)(code)
     if problem is not None:
@@ -27,10 +27,10 @@ def validate_reporting_currency(code: str) -> None:
 
 
 def read_price(text: object, currency: str) -> Decimal:
-    """Return the amount of a price, with exactly the currency's fraction digits.
+    """Return the amount of a price, with as many fraction digits as the currency has.
 
-    Accepts ASCII `digits[.digits]`. Raises AmountError for any other text, for more digits than the currency has, for
-    zero and for more than 15 digits before the point.
+    Accepts ASCII `digits[.digits]`. Raises AmountError for any other text, for zero, for too many fraction digits, and
+    for more than 15 digits before the point.
     """
     whole, fraction = read_decimal(text)
     digits = DIGITS[currency]

@@ -1,4 +1,4 @@
-"""Encrypt stored secrets under ENCRYPTION_KEYS, so that a database dump doesn't reveal them."""
+"""Encrypt stored secrets with ENCRYPTION_KEYS. A database dump then doesn't reveal them."""
 
 from functools import lru_cache
 
@@ -11,12 +11,12 @@ def encrypt(secret: bytes) -> bytes:
 
 
 def decrypt(stored: bytes | memoryview) -> bytes:
-    """Return the secret. Raises cryptography.fernet.InvalidToken if no key of ENCRYPTION_KEYS decrypts it."""
+    """Return the secret. Raises cryptography.fernet.InvalidToken if none of ENCRYPTION_KEYS can decrypt it."""
     return _keys(*settings.ENCRYPTION_KEYS).decrypt(bytes(stored))
 
 
 def renew(stored: bytes | memoryview) -> bytes:
-    """Encrypt the secret again under the newest key. Raises InvalidToken as `decrypt` does."""
+    """Decrypt the secret, and encrypt it with the newest key. Raises InvalidToken as `decrypt` does."""
     return _keys(*settings.ENCRYPTION_KEYS).rotate(bytes(stored))
 
 

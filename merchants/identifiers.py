@@ -1,4 +1,4 @@
-"""Identifiers: time-ordered for objects, unguessable for checkout URLs."""
+"""Generate identifiers. Those of objects are ordered by time, and those in checkout URLs can't be guessed."""
 
 import secrets
 import uuid
@@ -6,7 +6,8 @@ import uuid
 from uuid_utils.compat import uuid7 as _uuid7
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-# Look-alikes such as 0, 1, l, I and O are left out, so that a code can be read aloud; 12 characters hold 69 bits.
+# The alphabet has no similar characters, such as 0 and O or 1 and l, so a code can be read aloud. 12 characters have 69
+# bits.
 _SHORTCODE = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz"
 
 
@@ -21,12 +22,12 @@ def prefixed_id(prefix: str) -> str:
 
 
 def shortcode() -> str:
-    """Return 12 random characters without look-alikes."""
+    """Return 12 random characters that can't be confused."""
     return _random_text(_SHORTCODE, 12)
 
 
 def _random_text(alphabet: str, length: int) -> str:
-    """Return random characters, uniformly distributed, with one system call."""
+    """Return uniformly distributed random characters. One system call is enough for all of them."""
     number, characters = secrets.randbelow(len(alphabet) ** length), []
     for _ in range(length):
         number, place = divmod(number, len(alphabet))

@@ -1,6 +1,6 @@
-"""The checkout's languages; a merchant's default is one of them."""
+"""The checkout's languages."""
 
-# Names in the language itself, by tag, in the order of the language switch.
+# By tag: the language's name in the language itself. The language switch has the same order.
 LANGUAGES = {
     "en": "English",
     "es": "Español",
@@ -17,14 +17,14 @@ LANGUAGES = {
 }
 ENGLISH = "en"
 _BY_LOWER_CASE = {tag.lower(): tag for tag in LANGUAGES}
-# Tags without a regional variant or script, and the language that their readers most likely mean.
+# Other tags of browsers, and the language that their users probably read.
 _ALSO = {"pt": "pt-BR", "zh": "zh-Hans", "zh-cn": "zh-Hans", "zh-sg": "zh-Hans"}
 
 
 def closest_language(tag: str) -> str | None:
     """Return the best language for `tag`, such as "de" for "de-AT".
 
-    Simplified Chinese is not a substitute for Traditional Chinese.
+    Tags of Traditional Chinese don't match Simplified Chinese.
     """
     prefix = tag.lower()
     while prefix:

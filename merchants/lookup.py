@@ -1,6 +1,6 @@
-"""Look up a merchant by the ID that a stored row names.
+"""Look up a merchant by ID, from the process's cache.
 
-Other threads may share the result (`config.database.process_cache`): don't change it.
+Don't change the result, because threads share it (`config.database.process_cache`).
 """
 
 import uuid

@@ -1,10 +1,10 @@
-"""A merchant's allowed recipients: wallets its payment requests may pay, on every chain of the family.
+"""A merchant's allowed recipients: the wallets that its payment requests may pay, on every chain of a family.
 
-No API call changes the list, so a leaked API key can't send customers' money elsewhere. An empty list allows any
-recipient.
+An empty list allows any recipient. No API call changes the list. So a thief of an API key can't direct payments to
+another wallet.
 
-Another list has the contracts that the merchant controls on every chain. A contract can be the recipient of a
-deposit address only if it is on this list.
+A second list has the contracts that the merchant controls on every chain. Only these contracts can be the recipient of
+a deposit address.
 """
 
 import uuid
@@ -21,26 +21,26 @@ from merchants.models import AllowedRecipient, ContractRecipient, Merchant
 from merchants.staff import audit
 from merchants.staff.roles import sees_every_merchant
 
-_LIST_LOCK = 0x616C  # PostgreSQL's quittance_is_allowed_recipient uses the same number.
+_LIST_LOCK = 0x616C  # The SQL function quittance_is_allowed_recipient uses the same number.
 
 
 def parse_recipient(text: str) -> tuple[str, str]:
-    """Parse an address; return its chain family's key and the canonical address. Raises AddressError."""
+    """Parse an address. Return the key of its chain family and the canonical address. Raises AddressError."""
     family, address = read_address(text.strip())
     return family.key, address
 
 
 def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Problem | None:
-    """Return why a new request of `merchant` may not pay this canonical address, or None if it may.
+    """Return None if a new request may pay this canonical address. Otherwise return the problem.
 
-    The list may be a second old; `require_allowed` checks it again under a lock.
+    The list is cached and may be a second old. `require_allowed` checks it again under a lock.
     """
     allowed = _lists.get(merchant.pk)
     return None if not allowed or (chain_type, address) in allowed else _not_allowed(chain_type, address)
 
 
 def is_listed(merchant: Merchant, chain_type: str, address: str) -> bool:
-    """Whether the merchant's list has this canonical address; False for an empty list."""
+    """Whether the merchant's list contains this canonical address. An empty list contains none."""
     return AllowedRecipient.objects.filter(merchant=merchant, chain_type=chain_type, address=address).exists()
 
 
@@ -66,9 +66,9 @@ def require_allowed(merchant: Merchant, chain_type: str, address: str) -> None:
 def allow_recipients(
     merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
-    """Add canonical addresses to the list and log it; return the number of new ones.
+    """Add canonical addresses to the list and log it. Return the number of new ones.
 
-    `request` is the request of the portal, or None on the command line.
+    `request` is the portal's request, or None on the command line.
     """
     added = 0
     with transaction.atomic():
@@ -86,9 +86,10 @@ def allow_recipients(
 def disallow_recipients(
     merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
-    """Remove canonical addresses from the list and log it; return the number that remains.
+    """Remove canonical addresses from the list and log it. Return the number of those that remain.
 
-    Existing requests keep their recipient. Raises LookupError, and changes nothing, if an address is not on the list.
+    Existing payment requests keep their recipient. If an address is not on the list, nothing changes. Raises
+    LookupError in that case.
     """
     with transaction.atomic():
         _lock_list(merchant)
@@ -109,9 +110,9 @@ def is_confirmed_contract(merchant: Merchant, chain_type: str, address: str) -> 
 
 
 def confirm_contract(merchant: Merchant, recipient: tuple[str, str], *, request: HttpRequest) -> bool:
-    """Store that the merchant controls this canonical address on every chain of the family, and log it.
+    """Store and log that the merchant controls this canonical address on every chain of the family.
 
-    Return False if it had confirmed that before.
+    Return False if that was confirmed before.
     """
     chain_type, address = recipient
     with transaction.atomic():
@@ -127,14 +128,17 @@ def confirm_contract(merchant: Merchant, recipient: tuple[str, str], *, request:
 
 
 def _confirmer(request: HttpRequest) -> str:
-    """Return the member's name. Owners don't see operators' names; the security log has them."""
+    """Return the name of the user who confirms.
+
+    Owners see it, so it doesn't name an operator. The security log does.
+    """
     return "the operator" if sees_every_merchant(request.user) else request.user.get_username()
 
 
 def withdraw_contract(merchant: Merchant, recipient: tuple[str, str], *, request: HttpRequest) -> None:
-    """Remove a confirmation, and log it. Deposit addresses that were shown before are still watched and swept.
+    """Remove a confirmation, and log it. Payments to existing deposit addresses are still found and forwarded.
 
-    Raises LookupError, and changes nothing, if the address is not confirmed.
+    Raises LookupError if the address is not confirmed.
     """
     chain_type, address = recipient
     with transaction.atomic():
@@ -147,7 +151,7 @@ def withdraw_contract(merchant: Merchant, recipient: tuple[str, str], *, request
 
 
 def _lock_list(merchant: Merchant) -> None:
-    """Lock the list against concurrent creates until the transaction ends."""
+    """Lock the list until the transaction ends. New payment requests wait for the lock."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LIST_LOCK, str(merchant.pk)])
 

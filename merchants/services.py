@@ -1,4 +1,4 @@
-"""Create merchants; issue, look up, rotate and revoke API keys."""
+"""Create merchants. Issue, look up, rotate and revoke API keys."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ _by_digest: CompiledQuery[ApiKey] = CompiledQuery(
 
 
 class MerchantNotFound(LookupError):
-    """No merchant has this ID or name, or several share the name."""
+    """No merchant has this ID or name, or several have this name."""
 
 
 def create_merchant(*, name: str) -> Merchant:
@@ -36,7 +36,7 @@ def create_merchant(*, name: str) -> Merchant:
 
 
 def find_merchant(text: str) -> Merchant:
-    """Return the merchant with this id or exact, unique name. Raises MerchantNotFound."""
+    """Return the merchant with this id, or with exactly this name if only one has it. Raises MerchantNotFound."""
     id_ = merchant_id(text)
     merchants = list(Merchant.objects.filter(id=id_) if id_ else Merchant.objects.filter(name=text)[:2])
     if len(merchants) != 1:
@@ -50,9 +50,9 @@ def find_merchant(text: str) -> Merchant:
 def issue_key(
     *, merchant: Merchant, permissions: Sequence[str], name: str = "", expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """Create a key; return its row and the key itself, which must be shown once and never stored.
+    """Create a key. Return its row and the key itself. Show the key once, and never store it.
 
-    Raises ValueError for an unknown permission and an invalid name.
+    Raises ValueError for an unknown permission or an invalid name.
     """
     unknown = set(permissions) - set(Permission.values)
     if unknown:
@@ -72,10 +72,12 @@ def issue_key(
 def rotate_key(
     api_key: ApiKey, *, overlap: timedelta, expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """Issue a key with the same permissions; the old one expires after `overlap` or at its earlier expiry.
+    """Replace a key by a new one with the same permissions.
 
-    Without an overlap, the old key is revoked, so that a later change of its expiry can't re-enable it. `expires_at`
-    is the new key's expiry.
+    The old key expires after `overlap`, or before that if it already has an earlier expiry.
+
+    Without an overlap, the old key is revoked: then a later change of its expiry can't make it valid again.
+    `expires_at` is the expiry of the new key.
     """
     ends = timezone.now() + overlap
     if not overlap:
@@ -100,7 +102,7 @@ def authenticate_key(key: str) -> ApiKey:
     if not _KEY.fullmatch(key):
         message = "The API key is malformed: a key is quitt_ and 40 hexadecimal digits."
         raise ApiError(ErrorCode.API_KEY_MISSING, message)
-    # Read on each call, so that a revoked key stops working at once.
+    # The row is read for each call, so a revoked key stops working at once.
     row = _by_digest.first(digest=_digest(key))
     if row is None:
         raise ApiError(ErrorCode.API_KEY_INVALID, "There is no such API key.")
@@ -128,5 +130,5 @@ def _note_use(row: ApiKey) -> None:
 
 
 def _digest(key: str) -> bytes:
-    """SHA-256 is enough: a key has 160 random bits and can't be guessed (ASVS 6.5.2)."""
+    """A fast hash is safe here: a key has 160 random bits, so it can't be guessed (ASVS 6.5.2)."""
     return hashlib.sha256(key.encode("ascii")).digest()

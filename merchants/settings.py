@@ -1,4 +1,4 @@
-"""Log the changes of a merchant's settings, which the portal and `manage.py set_merchant` make."""
+"""Log changes of a merchant's settings."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ _ROOM = AuditEntry._meta.get_field("detail").max_length or 0
 
 
 def note_settings(merchant: Merchant, names: Iterable[str], *, request: HttpRequest | None) -> None:
-    """Write the saved values of these fields to the security log, or only the names if the values don't fit."""
+    """Write the new values of these fields to the security log. If they are too long, write only the names."""
     values = {name: _shown(getattr(merchant, name)) for name in names}
     detail = "; ".join(f"{name}: {value}" for name, value in values.items())
     if len(detail) > _ROOM:

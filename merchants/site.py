@@ -22,17 +22,17 @@ else:
 
 
 class PortalSite(_Site):
-    """Django's admin with two-factor sign-in. Every page except sign-in checks `has_permission`."""
+    """Django's admin with two-factor sign-in. Every page except those for sign-in checks `has_permission`."""
 
     login_form = SignInForm
     empty_value_display = NOTHING
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Whether the user is active staff and has passed two-factor sign-in."""
+        """Whether the user is active staff and has completed sign-in."""
         return super().has_permission(request) and not two_factor.is_missing(request.user)
 
     def get_urls(self) -> list[Any]:
-        """Add the two-factor pages, which are open before sign-in is complete."""
+        """Add the pages of the second factor. They are open before sign-in is complete."""
         own: list[URLPattern] = [
             path("sign-in/code/", CodeView.as_view(site=self), name="sign_in_code"),
             path("two-factor/", TwoFactorView.as_view(site=self), name="two_factor"),
@@ -43,7 +43,7 @@ class PortalSite(_Site):
         return [*own, *password_reset.urls(self), *super().get_urls()]
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Redirect users who already gave user name and password to the next step."""
+        """If the user has already entered user name and password, redirect to the next step."""
         if request.method == "GET" and super().has_permission(request):
             return HttpResponseRedirect(next_step(request, _local(request)))
         context = {
@@ -68,7 +68,7 @@ class PortalSite(_Site):
         return super().logout(request, extra_context)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Change the user's own password, which ends all other sessions."""
+        """Change the user's own password. The user's other sessions end."""
         response = super().password_change(request, extra_context)
         if request.method == "POST" and response.status_code == 302:
             audit.note(request, audit.What.PASSWORD_CHANGED, subject=request.user.get_username())

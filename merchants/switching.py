@@ -1,4 +1,4 @@
-"""Change kill switches (`chains.switches`), with an entry in the security log in the same transaction."""
+"""Change kill switches (`chains.switches`). The same transaction writes an entry in the security log."""
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -9,7 +9,7 @@ from merchants.staff import audit
 
 
 def switch_off(name: str, *, reason: str, request: HttpRequest | None) -> tuple[Target, bool]:
-    """Switch off the target; return it, and whether it was on. Raises UnknownSwitch."""
+    """Switch off the target. Return the target, and whether it was on. Raises UnknownSwitch."""
     target = find_target(name)
     actor = request.user.get_username() if request is not None else "command line"
     with transaction.atomic():
@@ -23,9 +23,9 @@ def switch_off(name: str, *, reason: str, request: HttpRequest | None) -> tuple[
 
 
 def switch_on(name: str, *, request: HttpRequest | None) -> tuple[str, bool]:
-    """Switch on a name again; return it, and whether it was off. Raises UnknownSwitch.
+    """Switch the name on again. Return the name, and whether it was off. Raises UnknownSwitch.
 
-    A target that has left the catalogue can be switched on too.
+    That works even if the target is no longer in the catalogue.
     """
     if not Switch.objects.filter(name=name).exists():
         name = find_target(name).name

@@ -14,5 +14,4 @@ def purge_idempotency_keys() -> int:
 
 @shared_task
 def wake_mails() -> int:
-    """Wake the sending of stored e-mails."""
     return MAILING.nudge()

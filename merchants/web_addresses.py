@@ -1,7 +1,6 @@
-"""Validate the URLs that merchants submit.
+"""Validate URLs from merchants.
 
-Only the syntax is checked here. Before the service calls a URL, `webhooks.dispatch.http_client` checks its IP
-address.
+Only the syntax is checked here. Before the service calls a URL, `webhooks.dispatch.http_client` checks its IP address.
 """
 
 import ipaddress
@@ -19,7 +18,7 @@ _SPACE = re.compile(r"\s")
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _BRACKETED = re.compile(r"\[[^][]*\](:[0-9]*)?")
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
-# RFC 3986 allows these unencoded in a path and a query; all others are percent-encoded as UTF-8.
+# These characters may be in a path and a query (RFC 3986). All others are percent-encoded as UTF-8.
 _SAFE_IN_TARGET = "%/:?@!$&'()*+,;=-._~[]"
 
 
@@ -27,7 +26,8 @@ _SAFE_IN_TARGET = "%/:?@!$&'()*+,;=-._~[]"
 class WebAddress:
     """The parts of an absolute http(s) URL.
 
-    `host` is in lower case and ASCII (an IPv6 literal without brackets), `target` the path and query as sent.
+    `host` is in lower case and ASCII. An IPv6 address has no brackets. `target` is the path and query as sent in a
+    request.
     """
 
     scheme: str
@@ -37,19 +37,19 @@ class WebAddress:
 
 
 def parse_web_address(text: str, *, allow_http: bool) -> str:
-    """Return `text` unchanged if it is an absolute https address (http only with `allow_http`).
+    """Return `text` unchanged if it is an absolute https address. With `allow_http`, it may also be http.
 
-    Raises ValueError with a message for display.
+    Raises ValueError with a message for the merchant.
     """
     split_web_address(text, allow_http=allow_http)
     return text
 
 
 def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
-    """Return the parts of `text`; raises ValueError as `parse_web_address` does.
+    """Return the parts of `text`. Raises ValueError with a message for the merchant.
 
-    Rejects other schemes, more than 2,048 characters, credentials, whitespace, control characters, backslashes (which
-    parsers treat differently), invalid hosts, and ports outside 1 to 65535.
+    Rejects other schemes, more than 2,048 characters, credentials, whitespace, control characters, invalid hosts, and
+    ports outside 1 to 65535. Rejects backslashes too, because parsers differ on them.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"The URL has {len(text):,} characters; at most {MAX_LENGTH:,} are accepted.")
@@ -79,10 +79,10 @@ def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
 
 
 def parse_origin(text: str, *, allow_http: bool) -> str:
-    """Return the origin `scheme://host[:port]` in `text`, normalised as browsers do.
+    """Return the origin `scheme://host[:port]`, normalised as browsers do.
 
-    The origin goes into a Content-Security-Policy header. Raises ValueError as `parse_web_address` does, and for a
-    path, query or fragment.
+    The origin becomes a part of the Content-Security-Policy header. Raises ValueError as `parse_web_address` does. Also
+    raises it for a path, query or fragment.
     """
     address = split_web_address(text, allow_http=allow_http)
     if address.target != "/" or "?" in text or "#" in text:
@@ -93,7 +93,7 @@ def parse_origin(text: str, *, allow_http: bool) -> str:
 
 
 def _host(host: str) -> str:
-    """Return the host in ASCII. Unusual spellings of IPv4 addresses, such as 0x7f.1, are rejected."""
+    """Return the host in ASCII. Reject unusual forms of IPv4 addresses, such as 0x7f.1."""
     problem = "The URL's host should be a domain name or an IP address."
     if ":" in host:
         try:

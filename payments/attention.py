@@ -1,11 +1,11 @@
 """Find payments and requests that need attention, such as unmatched money and reversed payments.
 
-The list filters and the dashboard share these queries, so that a count and its list agree. A refund resolves a case.
-Other solutions are not recorded, so cases disappear after 30 days. Simulated payments and their requests are excluded.
+The dashboard and the lists share these queries, so that a count and its list agree. A refund resolves a case. Other
+solutions are not recorded, so a case disappears after 30 days. Simulated payments are excluded.
 
-Each reason for attention (`Matter`) has a partial index ordered by time. The queries read it in that order with a
-limit, because the planner can't know how few rows match, and would scan the whole table. The indexes ignore refunds, so
-each request found is checked again with `PaymentRequest.net`.
+Each reason for attention (`Matter`) has a partial index that is ordered by time. The queries read the newest rows
+of that index, with a limit. Without the limit, the planner would scan the whole table, since it can't know how few
+rows match. The indexes ignore refunds, so `_matching` checks each request again with `PaymentRequest.net`.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
 
 
 def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payment]:
-    """Return up to MAX_LISTED of `payments` that need attention for this reason, or whose request needs it."""
+    """Return the payments that need attention for this reason, or whose request does. At most MAX_LISTED."""
     now = timezone.now()
     if matter in _OF_PAYMENTS:
         return payments.filter(pk__in=_payments(payments, matter, now))
@@ -66,7 +66,9 @@ def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payme
 
 
 def requests_with(requests: QuerySet[PaymentRequest], matter: Matter) -> QuerySet[PaymentRequest]:
-    """Return up to MAX_LISTED of `requests` that need attention for this reason, or have a payment that needs it."""
+    """Return the requests that need attention for this reason, or that have a payment which does. At most
+    MAX_LISTED.
+    """
     now = timezone.now()
     if matter in _OF_PAYMENTS:
         concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))
@@ -83,10 +85,10 @@ def count_requests(requests: QuerySet[PaymentRequest], matter: Matter, now: date
 
 
 def open_cases(merchant: Merchant, now: datetime) -> set[str]:
-    """Return a key for each open case of the merchant, such as `overpaid:` and the request's id.
+    """Return a key for each open case of the merchant, such as `overpaid:{request id}`.
 
-    `PAID_LATE` is excluded because nothing has to be decided, `AFTER_PRICE` because the merchant gets an e-mail about
-    it immediately.
+    `PAID_LATE` is left out, because it needs no decision. `AFTER_PRICE` is left out, because an e-mail about it
+    is sent immediately.
     """
     cases: set[str] = set()
     for matter in Matter:
@@ -112,7 +114,7 @@ def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> lis
             failure_code__in=sorted(ACCEPTABLE_FAILURES),
             failed_at__gte=recent,
         )
-        # If another transaction has completed the request, the merchant has nothing to decide.
+        # If another transaction has paid the request, the merchant has nothing to decide.
         return _newest(unbound.exclude(request__status=PaymentRequest.Status.COMPLETED), "failed_at")
     waiting = payments.filter(status__in=Payment.OPEN, unanswered_since__lte=now - UNANSWERED_FOR)
     return _newest(waiting, "unanswered_since")
@@ -123,18 +125,18 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
     requests = requests.filter(is_refund=False, is_simulated=False)
     match matter:
         case Matter.OVERPAID:
-            # Not limited to recent requests: the payment that overpaid may have arrived long after the request expired.
+            # Include old requests: an overpayment can arrive long after the expiry.
             candidates = requests.filter(amount_paid__gt=F("amount"))
             overpaid = _matching(candidates, "expires_at", lambda request: request.net > request.amount)
             lately = Payment.objects.filter(request__in=overpaid, completed_at__gte=recent)
-            # A request paid by a single swap is excluded: a swap usually delivers slightly more than requested.
+            # Leave out requests that a single swap paid: swaps usually deliver slightly more than requested.
             others = Payment.objects.filter(request=OuterRef("request"), completed_at__isnull=False).exclude(
                 pk=OuterRef("pk")
             )
             more = lately.filter(~Q(type=Payment.Type.SWAP) | Exists(others))
             return list(more.order_by().values_list("request_id", flat=True).distinct())
         case Matter.AFTER_REFUND:
-            # Only completed requests: the merchant expects no further payment for them.
+            # Only completed requests, since the merchant expects no more payments for them.
             candidates = requests.filter(status=PaymentRequest.Status.COMPLETED, amount_paid__gt=F("amount"))
             within_amount = _matching(
                 candidates, "expires_at", lambda request: 0 < request.net <= request.amount
@@ -173,8 +175,8 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
 def _matching(
     candidates: QuerySet[PaymentRequest], time: str, is_open: Callable[[PaymentRequest], bool]
 ) -> list[Any]:
-    """Return the keys of those among the newest candidates that match once refunds and reorganisations count."""
-    # Load only the columns that `net` reads: the dashboard reads up to a thousand rows for each matter.
+    """Check the newest candidates again, with refunds and reorganised payments. Return the ids of those that match."""
+    # The dashboard checks up to a thousand rows for each matter, so load only the columns that `net` reads.
     columns = ("status", "amount", "amount_paid", "amount_reorged", "has_refunds")
     newest = list(candidates.only(*columns).order_by(f"-{time}")[:MAX_LISTED])
     refunds_by_request(newest)

@@ -19,7 +19,7 @@ _MORE_WORKERS = "Start more workers and read their logs; see which chain's nodes
 
 
 def check_queues() -> Iterator[Finding]:
-    """Report the delays of verification, expiry and discovery."""
+    """Report how late verification, expiry and discovery are."""
     now = timezone.now()
     late = metrics.payments_overdue(now)
     yield by_limits(
@@ -37,7 +37,7 @@ def check_queues() -> Iterator[Finding]:
 
 
 def check_providers() -> Iterator[Finding]:
-    """Check that each routing provider lists tokens on our chains, without requesting a quote."""
+    """Check that each routing provider lists tokens on our chains. Requests no quote."""
     providers = providers_in_order()
     if not providers:
         yield fine("routing", "off: customers pay in the requested token")
@@ -72,7 +72,7 @@ def check_rates() -> Iterator[Finding]:
     if not settings.RATE_SOURCES or not bases:
         yield fine("rates", "not needed: no token of the catalogue has a price, or RATE_SOURCES is off")
         return
-    # A currency is queried too, because some sources have only rates of currencies.
+    # Query a currency too, since some sources have rates of currencies only.
     observations = query_each_source(bases | {_CURRENCY})
     for source, observed in observations.items():
         if observed is None:

@@ -35,13 +35,13 @@ def collect() -> Iterator[Metric]:
 
 
 def open_payments() -> list[tuple[int, int]]:
-    """Return the number of open payments on each chain that has any, by the chain's id."""
+    """Return (chain id, number of open payments) for each chain that has any."""
     open_ones = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
     return list(open_ones.order_by().values_list("chain_id").annotate(Count("pk")))
 
 
 def payments_overdue(now: datetime) -> float:
-    """Seconds since the longest overdue payment was due for its next check; 0 if none is."""
+    """Seconds since the longest overdue payment was due. 0 if none is overdue."""
     due = Lookup.objects.filter(is_simulated=False, next_check_at__isnull=False)
     oldest = due.aggregate(oldest=Min("next_check_at"))["oldest"]
     searched = Lookup.objects.filter(is_simulated=False, proposal_check_at__isnull=False)
@@ -51,13 +51,13 @@ def payments_overdue(now: datetime) -> float:
 
 
 def expiry_overdue(now: datetime) -> float:
-    """Seconds since the longest overdue request was due to expire; 0 if none is."""
+    """Seconds since the longest overdue request should have expired. 0 if none is overdue."""
     past_end = PaymentRequest.objects.filter(status=PaymentRequest.Status.ACTIVE, expiry_check_at__lte=now)
     return _seconds_since(past_end.aggregate(earliest=Min("expiry_check_at"))["earliest"], now)
 
 
 def discovery_lags(now: datetime) -> dict[int, float]:
-    """Map each chain to the seconds since the slowest merchant's search reached its head."""
+    """Return, by chain id, the seconds since the merchant who is furthest behind was searched up to the head."""
     searched = MerchantCursor.objects.values_list("chain").annotate(
         at=Min(Greatest("searched_at", "created_at"))
     )

@@ -1,8 +1,8 @@
-"""Store notices about a merchant's first payment, and about payments that newly need attention.
+"""Store notices about a merchant's first payment, and about new payments that need attention.
 
-Verification doesn't write notices. Every five minutes, a task checks each merchant whose members want notices, and
-compares the cases with those of the last check (`NoticeWatch`). One e-mail reports all new cases. It is sent at most
-once an hour, because anyone can cause many cases with small transfers.
+Every five minutes, a task checks the merchants whose members want notices. It compares the open cases with those of
+the last check (`NoticeWatch`). One e-mail reports all new cases. It is sent at most once an hour, because anyone
+can cause many cases with small transfers. Verification itself writes no notices.
 """
 
 from collections import Counter
@@ -29,18 +29,18 @@ NOTICES = Queue(model=NoticeWatch, due="check_at", owner="merchant_id", has_leas
 
 
 def check_notices(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Check the merchants that are due; return how many were checked."""
+    """Check the due merchants. Return their number."""
     watches = NoticeWatch.objects.filter(pk__in=NOTICES.pick(now(), _BATCH))
     return sum(_check(watch, now()) for watch in watches.select_related("merchant").order_by("pk"))
 
 
 def _check(watch: NoticeWatch, now: datetime) -> bool:
-    """Store notices about new cases. One transaction also stores that these cases are known."""
+    """Store notices about new cases. The same transaction stores that these cases are known."""
     merchant = watch.merchant
     own = NoticeWatch.objects.filter(pk=watch.pk, check_at=watch.check_at)
     with transaction.atomic():
         if not are_wanted(merchant, WATCHED):
-            own.delete()  # Once notices are wanted again, a new watch starts with a new baseline.
+            own.delete()  # If members want notices later, a new watch takes the cases of that time as known.
             return False
         cases = open_cases(merchant, now)
         first = None if watch.had_payment else _first_day(merchant)
@@ -61,7 +61,7 @@ def _check(watch: NoticeWatch, now: datetime) -> bool:
 
 
 def _first_day(merchant: Merchant) -> datetime | None:
-    """Return the beginning of the day of the merchant's first payment; simulated payments don't count."""
+    """Return the start of the day of the merchant's first payment. Simulated payments don't count."""
     days = DailyVolume.objects.filter(merchant=merchant, payments__gt=0).order_by("day")
     day = days.values_list("day", flat=True).first()
     return datetime.combine(day, time.min, UTC) if day else None
@@ -92,7 +92,7 @@ def _amount(payment: Payment) -> str:
 
 
 def _attention(merchant: Merchant, cases: list[str]) -> tuple[str, str]:
-    """Return the subject and the text. `cases` are keys that begin with a matter."""
+    """Return subject and text. Each of the `cases` is a key that begins with its matter, such as `overpaid:`."""
     counts = Counter(LABELS[Matter(case.partition(":")[0])] for case in cases)
     context = {"merchant": merchant, "counts": counts.items(), "base_url": settings.BASE_URL}
     number = "a payment needs" if len(cases) == 1 else f"{len(cases)} payments need"

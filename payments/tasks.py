@@ -1,6 +1,7 @@
-"""The periodic Celery tasks. Running one twice, late or not at all is safe: the database decides what is due.
+"""The periodic Celery tasks. It is safe if one runs twice, late or never, since the database decides what is due.
 
-A task named `wake_…` starts threads of its worker process (`payments.workers`) and ends. The others do their work.
+A task `wake_…` starts threads of its worker process (`payments.workers`) and ends. The other tasks do the work
+themselves.
 """
 
 from celery import shared_task
@@ -15,85 +16,85 @@ from payments.stats import daily
 
 @shared_task
 def wake_verification() -> int:
-    """Wake the verification of due payments; return how many threads were started."""
+    """Verify due payments. Returns how many threads were started."""
     return workers.VERIFICATION.nudge()
 
 
 @shared_task
 def wake_swaps() -> int:
-    """Wake the polling of routing providers for due swaps."""
+    """Poll routing providers about due swaps."""
     return workers.FOLLOWING.nudge()
 
 
 @shared_task
 def wake_finality() -> int:
-    """Wake the finality checks of completed and failed payments."""
+    """Check completed and failed payments again at finality."""
     return workers.FINALIZATION.nudge()
 
 
 @shared_task
 def wake_discovery() -> int:
-    """Wake the search for payments whose hash was never submitted."""
+    """Search for payments whose hash was never submitted."""
     return workers.DISCOVERY.nudge()
 
 
 @shared_task
 def wake_proposals() -> int:
-    """Wake the search for the executions of proposals that wallets returned instead of hashes."""
+    """Search for transactions that executed proposals."""
     return workers.PROPOSING.nudge()
 
 
 @shared_task
 def wake_looks() -> int:
-    """Wake the weekly checks of deposit addresses whose requests ended long ago."""
+    """Check the deposit addresses of requests that ended long ago."""
     return workers.LOOKING.nudge()
 
 
 @shared_task
 def wake_relays() -> int:
-    """Wake the sending of signed transfers by the gas accounts."""
+    """Send signed transfers from the gas accounts."""
     return workers.RELAYING.nudge()
 
 
 @shared_task
 def wake_authorizations() -> int:
-    """Wake the checks of signed transfers on their chains."""
+    """Check signed transfers on their chains."""
     return workers.SETTLING.nudge()
 
 
 @shared_task
 def check_sponsor_balances() -> int:
-    """Store the balances of the accounts that pay network fees for customers."""
+    """Store the balances of the gas accounts."""
     return accounts.check_balances()
 
 
 @shared_task
 def wake_values() -> int:
-    """Wake the valuation of completed payments in their merchants' reporting currencies."""
+    """Value completed payments in their merchants' reporting currencies."""
     return workers.VALUATION.nudge()
 
 
 @shared_task
 def wake_late_mails() -> int:
-    """Wake the sending of e-mails to merchants whose requests were paid after the price had expired."""
+    """Send e-mails about payments that came after the price had expired."""
     return workers.LATE_MAILING.nudge()
 
 
 @shared_task
 def expire_requests() -> int:
-    """Expire the requests whose time is over."""
+    """Expire requests that are past their expiry."""
     return lifecycle.expire_due()
 
 
 @shared_task
 def decide_simulated() -> int:
-    """Complete or time out open simulated payments, on staging."""
+    """On staging, complete simulated payments or let them time out."""
     return sandbox.decide_due()
 
 
 @shared_task
 def refresh_token_lists() -> None:
-    """Start refreshing token lists that will soon expire."""
+    """Refresh token lists before they get old."""
     token_list.keep_fresh()
 
 
@@ -105,5 +106,5 @@ def update_statistics() -> int:
 
 @shared_task
 def check_notices() -> int:
-    """Store the notices about payments that members want."""
+    """Store the notices that members want."""
     return notices.check_notices()

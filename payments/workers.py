@@ -1,8 +1,8 @@
-"""The threads of a worker process beside Celery's tasks: those of the queues of due work, and those that wake them.
+"""The threads that a worker process has in addition to Celery's tasks.
 
-A task of Celery only wakes a queue (`payments.tasks`, `webhooks.tasks`). The queue's threads do the work, because it
-may wait long for nodes, providers, exchanges, mail servers or endpoints. While Redis is down, no task arrives.
-A ticker then wakes the queues, because the due work is in PostgreSQL.
+A Celery task only wakes a queue of due work (`payments.tasks`, `webhooks.tasks`). The queue's own threads do the
+work, because they may wait long for nodes, providers, exchanges, mail servers or endpoints. While Redis is down, no
+task arrives. A ticker then wakes the queues: the due work is in PostgreSQL.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ from payments.verification.leasing import LOOKUPS
 from payments.waking.watcher import HeadWatcher
 from webhooks.workers import DELIVERIES, DISPATCHER
 
-# The time for which a stopping worker process waits for its current batches.
+# A worker process that stops waits this long for its current batches.
 _STOP_SECONDS = 5.0
 
 VERIFICATION: Runner[int] = Runner(
@@ -95,7 +95,7 @@ def _start(**_: object) -> None:
 
 @worker_process_shutdown.connect  # type: ignore[untyped-decorator]
 def _stop(**_: object) -> None:
-    """Store the results of the current batches. The remaining work is due again when its leases expire."""
+    """Let the current batches store their results. Other work is due again when its leases expire."""
     _LISTENER.stop()
     _TICKER.stop()
     _WATCHER.stop()

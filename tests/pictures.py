@@ -62,7 +62,9 @@ _album: _Album | None = None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--pictures", metavar="FOLDER", help="keep pictures of the checkout's states there")
+    parser.addoption(
+        "--pictures", metavar="FOLDER", help="store pictures of the checkout's states in this folder"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

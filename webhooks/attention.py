@@ -17,7 +17,7 @@ def in_trouble(endpoints: QuerySet[Endpoint], now: datetime) -> QuerySet[Endpoin
 
 
 def given_up(deliveries: QuerySet[Delivery], now: datetime) -> QuerySet[Delivery]:
-    """Return up to MAX_LISTED deliveries that were given up within a week, without test events."""
+    """Return up to MAX_LISTED deliveries that were given up in the last week. Test events are left out."""
     return deliveries.filter(pk__in=_newest_given_up(deliveries, now))
 
 
@@ -26,6 +26,6 @@ def count_failed(deliveries: QuerySet[Delivery], now: datetime) -> int:
 
 
 def _newest_given_up(deliveries: QuerySet[Delivery], now: datetime) -> list[str]:
-    """Return the ids in the order of the partial index on failed deliveries (see `payments.attention`)."""
+    """Return the ids in the order of the index on failed deliveries (see `payments.attention`)."""
     failed = deliveries.filter(status=Delivery.Status.FAILED, finished_at__gte=now - RECENT, is_test=False)
     return list(failed.order_by("-finished_at").values_list("pk", flat=True)[:MAX_LISTED])

@@ -18,8 +18,8 @@ OVERDUE_SECONDS = (60.0, 600.0)
 _MAX_SECRETS = 200
 _MAX_TRIED = 3
 _SECONDS = 10.0
-# A warning below 30 days of partitions ahead, and a failure below the least. The numbers are negative because
-# `by_limits` reports values above a limit. Beat creates partitions 60 days ahead.
+# Partitions are created 60 days ahead. Less than 30 days is a warning, and less than `LEAST_AHEAD` a failure. The
+# numbers are negative, because `by_limits` reports values above a limit.
 _AHEAD_DAYS = (-30.0, -partitions.LEAST_AHEAD.total_seconds() / 86_400)
 
 
@@ -39,7 +39,10 @@ def check_queue() -> Iterator[Finding]:
 
 
 def check_secrets() -> Iterator[Finding]:
-    """Check that ENCRYPTION_KEYS can decrypt the stored webhook secrets. After a restore, a key may be missing."""
+    """Check that ENCRYPTION_KEYS can decrypt the stored webhook secrets.
+
+    After a restore from backup, a key may be missing.
+    """
     stored = Endpoint.objects.order_by("-updated_at").values_list("secret_encrypted", flat=True)[
         :_MAX_SECRETS
     ]
@@ -53,7 +56,7 @@ def check_secrets() -> Iterator[Finding]:
 
 
 def check_egress(*, resolve: Resolve | None = None) -> Iterator[Finding]:
-    """Check whether merchants' endpoints accept connections, without sending a request."""
+    """Check whether merchants' endpoints accept connections. No request is sent."""
     urls = Endpoint.objects.filter(is_enabled=True, url__isnull=False).order_by("-updated_at")
     tried = [url for url in urls.values_list("url", flat=True)[:_MAX_TRIED] if url]
     if not tried:

@@ -1,4 +1,4 @@
-"""The `data.object` of events. `payments` creates it; a test event has invented values."""
+"""The `data.object` of events. `payments` creates it for real events. In a test event, the values are invented."""
 
 from typing import Annotated, Any, Literal
 
@@ -71,23 +71,20 @@ class EventToken(Answer, kw_only=True):
     EXAMPLE,
 )
 class EventObject(Answer, kw_only=True):
-    """`data.object` of an event."""
-
     id: Annotated[
         str | None,
         doc(
-            "The id of the payment (`pay_` and 24 characters). For `payment.expired`, the id of the latest "
-            "payment; null without one. In events of refunds, the id of the refund (`rf_` and 24 "
-            "characters)."
+            "The id of the payment (`pay_` and 24 characters). In `payment.expired`, the id of the latest payment, or "
+            "null if there is none. In events of refunds, the id of the refund (`rf_` and 24 characters)."
         ),
     ]
     amount: Annotated[
         int,
         doc(
-            "The amount that the payment delivered, in the requested token's smallest unit, as a JSON "
-            "integer. For `payment.failed`, the amount that was due; for `payment.expired`, the requested "
-            "amount; for a refund, its amount. It can exceed 2^53: if your language reads numbers as "
-            "floats, use `amount_details`.",
+            "The amount that the payment delivered, in the requested token's smallest unit, as a JSON integer. In "
+            "`payment.failed`, it is the amount that was left to pay; in `payment.expired`, the "
+            "requested amount; in events of refunds, the refund's amount. It can exceed 2^53: if your language reads "
+            "numbers as floats, use `amount_details`.",
             ge=0,
         ),
     ]
@@ -106,26 +103,25 @@ class EventObject(Answer, kw_only=True):
     transaction_hash: Annotated[
         str | None,
         doc(
-            "The hash of the payment's or refund's transaction; null without a payment, and for native coin "
-            "that arrived at a deposit address without a submitted hash."
+            "The hash of the payment's or refund's transaction. Null if there is no payment, and for native coin that "
+            "arrived at a deposit address, until its hash is submitted."
         ),
     ]
     type: Annotated[
         Annotated[str, one_of("direct", "swap")] | None,
-        doc("`direct` or, if a routing provider delivers the token, `swap`; null without a payment."),
+        doc("`direct`, or `swap` if a routing provider delivers the token; null if there is no payment."),
     ]
     source_chain_id: Annotated[
         int | None,
         doc(
-            "The chain of `transaction_hash`, which can differ from `chain_id` for a swap; null without "
-            "a payment."
+            "The chain of `transaction_hash`; null if there is no payment. In a swap, it can differ from `chain_id`."
         ),
     ]
     destination_transaction_hash: Annotated[
         str | None,
         doc(
-            "The hash of the transaction that delivered the token on `chain_id`. For a completed direct "
-            "payment, the same as `transaction_hash`. Null until known."
+            "The hash of the transaction that delivered the token on `chain_id`. Null until known. For a completed "
+            "direct payment, it is the same as `transaction_hash`."
         ),
     ]
     amount_details: Annotated[
@@ -142,13 +138,13 @@ class EventObject(Answer, kw_only=True):
     amount_remaining: Annotated[
         AmountObject,
         doc(
-            "The amount left to pay: `amount` less what was received, after refunds and reorganised "
-            "payments. Zero once completed."
+            "The amount left to pay: `request_amount` less the received amount, net of refunds and reorganised "
+            "payments. Zero once the request is completed."
         ),
     ]
     amount_overpaid: Annotated[
         AmountObject,
-        doc("The amount received beyond `request_amount`, after refunds and reorganised payments."),
+        doc("The amount received beyond `request_amount`, net of refunds and reorganised payments."),
     ]
     amount_refunded: Annotated[AmountObject, doc("The amount that completed refunds returned.")]
     amount_refund_open: Annotated[AmountObject, doc("The amount that open refunds reserve.")]
@@ -174,7 +170,7 @@ class EventObject(Answer, kw_only=True):
     ] = UNSET
     failure_message: Annotated[
         NonEmpty | UnsetType | None,
-        doc("The failure as a sentence, for people. In the same events as `failure_code`."),
+        doc("The failure as a sentence, for people. It is in the same events as `failure_code`."),
     ] = UNSET
     reorged: Annotated[
         bool | UnsetType,

@@ -1,4 +1,4 @@
-"""The event types: what each means, whether it is sent by default, and its test event. Add new types here."""
+"""The event types. Each has a description, a default, and the values of its test event. Add new types here."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -26,8 +26,8 @@ class EventType(models.TextChoices):
 class About:
     """A type's meaning, and the values of its test event.
 
-    `is_default`: sent to endpoints that select no types. `request_status` and `paid_percent` are the status of the
-    test event's request, and the paid part of its amount.
+    `is_default`: whether it is sent to endpoints that select no types. In the test event, `request_status` is the
+    status of the request, and `paid_percent` the paid part of its amount.
     """
 
     when: str

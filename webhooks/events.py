@@ -1,7 +1,6 @@
-"""The outbox: events are written in the transaction of the change that they describe.
+"""The outbox. An event is written in the transaction of the change that it describes.
 
-A merchant's events are committed in the order of their times, so that a client that polls for newer events never
-misses one.
+A merchant's events are committed in the order of their times. So a client that polls for newer events never misses one.
 """
 
 import json
@@ -25,7 +24,8 @@ from webhooks.models import Delivery, Endpoint, Event, EventBody
 logger = logging.getLogger(__name__)
 
 _ORDER_LOCK = 0x6576  # The namespace of these advisory locks.
-# Locks are taken in the order of their numbers, so that transactions with events of several merchants never deadlock.
+# A transaction may have events of several merchants. It takes their locks in the order of the numbers, to prevent
+# deadlocks.
 _LOCK_IN_ORDER = """
     SELECT pg_advisory_xact_lock(%s, number)
     FROM (SELECT DISTINCT hashtext(merchant) AS number FROM unnest(%s::text[]) AS merchant ORDER BY number) AS ordered
@@ -41,7 +41,7 @@ _MOMENTS = """
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event to write. `record_event` explains the fields; `logged` has the ids for the log."""
+    """An event to write. `record_event` explains the fields. `logged` has ids for log lines."""
 
     merchant: Merchant
     type: str
@@ -59,24 +59,23 @@ def record_event(
     data: dict[str, Any],
     webhook_url: str | None = None,
 ) -> Event | None:
-    """Write an event and its delivery inside the caller's transaction; return None if it already exists.
+    """Write an event and its delivery in the caller's transaction. Return None if the event already exists.
 
-    `dedupe_key` (up to 200 characters) identifies the occurrence: there is one event per merchant, type and key.
-    `data` becomes `data.object`, with exact integers. `webhook_url` is the payment request's own URL, checked when it
-    was set. Without it, the event goes to the merchant's endpoint if that is enabled and subscribed to the type. A
-    notification after the commit starts the delivery; this function uses no network.
+    `dedupe_key` has up to 200 characters. There is only one event for each merchant, type and key. `data` becomes
+    `data.object`, with exact integers. `webhook_url` is the payment request's own URL. Without it, the event goes to
+    the merchant's endpoint, if that is enabled and subscribed to the type. The delivery starts after the commit.
 
-    Until the commit no other event of the merchant can be written. Call this at the end of the transaction, after
-    taking other locks.
+    Until the commit, no other event of the merchant can be written. So call this function at the end of the
+    transaction, after taking other locks.
     """
     [event] = record_events([NewEvent(merchant, type, dedupe_key, data, webhook_url)])
     return event
 
 
 def record_events(new: Sequence[NewEvent]) -> list[Event | None]:
-    """Write many events and their deliveries as `record_event` does, in a few statements.
+    """Write several events and their deliveries, as `record_event` does for one.
 
-    A merchant's events get their times in the order of the list. The result has None for each event that already
+    The events of a merchant get times in the order of the list. In the result, None means that the event already
     exists.
     """
     if not connection.in_atomic_block:
@@ -113,7 +112,7 @@ def _log(written: Sequence[tuple[NewEvent, Event]]) -> None:
 
 
 def _existing(new: Sequence[NewEvent]) -> set[tuple[UUID, str, str]]:
-    """Return the merchant, type and key of the events that exist already. The merchants' locks keep this valid."""
+    """Return the merchant, type and key of events that already exist. The merchants must be locked."""
     rows = Event.objects.filter(
         merchant_id__in={each.merchant.pk for each in new},
         type__in={EventType(each.type).value for each in new},
@@ -146,15 +145,16 @@ def _write_deliveries(recorded: Sequence[tuple[NewEvent, Event]]) -> None:
 
 
 def _next_moments(merchants: Collection[UUID]) -> dict[UUID, datetime]:
-    """Return the time of each merchant's new event: the database's time, but later than all events of the merchant.
+    """Return, for each merchant, the time of a new event.
 
-    The locks are held until the commit, so that events are committed in the order of their times. Without them, a
-    slow transaction could commit an older event after a polling client has seen a newer one, and the client would miss
-    it.
+    It is the database's time, but later than all of the merchant's events.
+
+    The locks are held until the commit. Without them, a slow transaction could commit an older event after a newer one.
+    A polling client that has already seen the newer event would miss the older one.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_IN_ORDER, [_ORDER_LOCK, [str(merchant) for merchant in merchants]])
-        # A separate statement sees everything that was committed while the first one waited for the locks.
+        # This must be a second statement: it sees the commits for which the first statement had to wait.
         cursor.execute(_MOMENTS, [list(merchants)])
         return dict(cursor.fetchall())
 
@@ -168,7 +168,8 @@ def envelope(event_id: str, type_: str, created: datetime, data: dict[str, Any])
 def _is_delivered(endpoint: Endpoint | None, type_: str, webhook_url: str | None) -> bool:
     """Whether the event is delivered.
 
-    A request's own URL always gets the default types, and the other types if the endpoint is subscribed to them.
+    A payment request's own URL always gets the default types. It gets other types only if the endpoint is subscribed to
+    them.
     """
     named = endpoint is not None and type_ in endpoint.event_types
     if webhook_url:

@@ -22,7 +22,7 @@ ATTEMPT_LATENESS = Histogram(
 
 
 def collect() -> Iterator[Metric]:
-    """Yield the gauges. Deliveries on hold for a disabled endpoint don't count as due."""
+    """Yield the gauges. Deliveries that wait for a disabled endpoint don't count as due."""
     count, seconds = overdue(timezone.now())
     yield GaugeMetricFamily("quittance_deliveries_due", "Deliveries that are due.", value=count)
     yield GaugeMetricFamily(
@@ -43,7 +43,7 @@ def collect() -> Iterator[Metric]:
 
 
 def overdue(now: datetime) -> tuple[int, float]:
-    """Return the number of due deliveries, and the seconds of the longest overdue one."""
+    """Return the number of due deliveries, and for how many seconds the oldest one has been due."""
     reachable = ~Q(url_override="") | Q(
         merchant__webhook_endpoint__is_enabled=True, merchant__webhook_endpoint__url__isnull=False
     )

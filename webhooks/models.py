@@ -15,9 +15,9 @@ from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
 class Endpoint(models.Model):
     """A merchant's webhook URL and signing secrets. The secrets are kept when the URL is removed.
 
-    Secrets are stored encrypted (see `secrets_at_rest`). `older_secrets` are those replaced twice within 24 hours,
-    each as `{"secret", "expires_at"}`. `enabled_events` is null for the three default types. Every attempt since
-    `failing_since` has failed; `warned_at` is the time of the e-mail about this.
+    Secrets are stored encrypted (see `secrets_at_rest`). `older_secrets` has entries only if the secret was rotated
+    more than once in 24 hours. Each entry is `{"secret", "expires_at"}`. If `enabled_events` is null, the three default
+    types are sent. Since `failing_since`, every attempt has failed. `warned_at` is the time of the e-mail about that.
     """
 
     merchant = models.OneToOneField(Merchant, on_delete=models.PROTECT, related_name="webhook_endpoint")
@@ -54,7 +54,7 @@ class Endpoint(models.Model):
 
     @property
     def is_reachable(self) -> bool:
-        """Whether new events get deliveries, and pending deliveries are sent."""
+        """Whether new events are delivered, and pending deliveries are sent."""
         return self.is_enabled and self.url is not None
 
 
@@ -67,11 +67,10 @@ def _delivery_id() -> str:
 
 
 class Event(models.Model):
-    """One event. `body` is the event object, encoded once and sent byte for byte; `save` stores it as an
-    `EventBody`.
+    """One event. `body` is the event object, encoded once and sent byte for byte; `save` stores it as an `EventBody`.
 
-    `dedupe_key` identifies the occurrence, so that it creates only one event. `row_body` is the body of old events,
-    which were stored before bodies had their own table.
+    There is only one event for each merchant, type and `dedupe_key`. Old events have their body in `row_body`: they
+    were stored before bodies had a table.
     """
 
     id = models.CharField(primary_key=True, max_length=28, default=_event_id, editable=False)
@@ -93,7 +92,7 @@ class Event(models.Model):
             models.Index(
                 F("merchant"), F("type"), F("created").desc(), F("id").desc(), name="event_newest_of_type"
             ),
-            # For searches by prefix (LIKE 'pay_…%'), because keys start with the id of the event's object.
+            # For searches by prefix (LIKE 'pay_…%'). A key starts with the id of the event's object.
             models.Index(fields=("dedupe_key",), opclasses=("varchar_pattern_ops",), name="event_tells_of"),
         ]
 
@@ -109,7 +108,10 @@ class Event(models.Model):
 
     @property
     def body(self) -> bytes:
-        """The event object's bytes, read on first use. For many events, use `webhooks.storage.bodies`."""
+        """The bytes of the event object.
+
+        The first use reads them from the database. For many events, use `webhooks.storage.bodies`.
+        """
         if self._body is None:
             if self.row_body is not None:
                 self._body = bytes(self.row_body)
@@ -124,7 +126,7 @@ class Event(models.Model):
 
 
 class EventBody(models.Model):
-    """The body of an event, in weekly partitions by the event's time (`webhooks.storage.partitions`)."""
+    """The body of an event. The table has weekly partitions by the event's time (`webhooks.storage.partitions`)."""
 
     pk = models.CompositePrimaryKey("event_id", "created")
     event_id = models.CharField(max_length=28)
@@ -139,12 +141,12 @@ class EventBody(models.Model):
 
 
 class Delivery(models.Model):
-    """The delivery of one body to one URL, retried until it succeeds or the last attempt fails.
+    """The delivery of one body to one URL. It is retried until an attempt succeeds or the last one fails.
 
-    `due_at` is when the next attempt is due. A worker holds the row until `lease_until` under its `claim_id`. A test
-    event has no `event` row; its body is in `own_body`. `url_override` is a payment request's own webhook URL; without
-    one, the delivery goes to the endpoint's current URL. `attempts` counts all attempts, `earlier_attempts` those
-    before the current series (see `redelivery`).
+    `due_at` is the time of the next attempt. A worker holds the row until `lease_until` under its `claim_id`. A test
+    event has no `event` row, and its body is in `own_body`. `url_override` is a payment request's own webhook URL.
+    Without it, the delivery goes to the endpoint's current URL. `attempts` counts all attempts. `earlier_attempts`
+    counts those before the current series (see `redelivery`).
     """
 
     class Status(models.TextChoices):
@@ -238,10 +240,11 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One attempt. The row is stored when the attempt starts, so that lost ones are visible, and completed at its end.
+    """One attempt.
 
-    The table has weekly partitions by `started_at` (`webhooks.storage.partitions`). Attempts may outlive their
-    delivery, so the database checks no foreign key. The lock on its delivery makes the number unique.
+    The row is stored when the attempt starts, and completed when it ends. So an attempt whose worker died is visible.
+    The table has weekly partitions by `started_at` (`webhooks.storage.partitions`). There is no foreign key in the
+    database, because an attempt may outlive its delivery. A lock on the delivery keeps the numbers unique.
     """
 
     pk = models.CompositePrimaryKey("delivery_id", "number", "started_at")

@@ -1,4 +1,4 @@
-"""Send several deliveries again from the admin, after a confirmation, with a log entry for each."""
+"""Send several deliveries again from the portal, after a confirmation. Each one gets a log entry."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ MOST_AT_ONCE = 200
 
 
 class ResendForm(forms.Form):
-    """The chosen deliveries with a fingerprint of each, for the confirmation page."""
+    """The form of the confirmation page. It has the chosen deliveries with a fingerprint of each."""
 
     action = forms.CharField(widget=forms.HiddenInput)
     confirmed = forms.CharField(widget=forms.HiddenInput)
@@ -39,13 +39,13 @@ class ResendForm(forms.Form):
 
 
 def seen_of(delivery: Delivery) -> str:
-    """Return a fingerprint that changes with each attempt or redelivery."""
+    """Return a fingerprint. It changes with each attempt and redelivery."""
     again = delivery.redelivered_at.isoformat() if delivery.redelivered_at else "never"
     return f"{delivery.status} {delivery.attempts} {again}"
 
 
 def resend_each(page: Any, request: HttpRequest, chosen: Sequence[Delivery]) -> None:
-    """Send the deliveries that have not changed since the confirmation page, and report the result."""
+    """Send the deliveries that have not changed since the confirmation page was shown. Report the result."""
     seen = set(request.POST.getlist("seen"))
     sent, changed, refused = 0, 0, set()
     for row in chosen:

@@ -1,4 +1,4 @@
-"""Describe the status of endpoints and deliveries: a word for lists, a sentence for their pages."""
+"""Describe the status of endpoints and deliveries. Lists show a word, and pages show a sentence."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,13 +9,13 @@ from webhooks.models import Delivery, Endpoint
 DELIVERY_COLOURS = {"delivered": "success", "pending": "info", "failed": "danger"}
 ENDPOINT_COLOURS = {"enabled": "success", "failing": "warning", "disabled": "danger", "off": "", "no url": ""}
 
-# The maximum number of deliveries to read: many may have gone to requests' own URLs instead of this endpoint.
+# The maximum number of deliveries to read. Many of them may have gone to payment requests' own URLs.
 _MAX_READ = 200
 
 
 @dataclass(frozen=True)
 class StatusText:
-    """A sentence about the status, and its tone: success, info, warning or danger."""
+    """A sentence about the status. The tone is success, info, warning or danger."""
 
     sentence: str
     tone: str
@@ -62,7 +62,10 @@ def of_endpoint(endpoint: Endpoint, now: datetime) -> StatusText:
 
 
 def _last_success(endpoint: Endpoint) -> datetime | None:
-    """Return when one of the merchant's newest deliveries to this endpoint succeeded, tests included."""
+    """Return the time of the last successful delivery to this endpoint.
+
+    Tests count. Only the newest deliveries are read.
+    """
     delivered = Delivery.objects.filter(merchant=endpoint.merchant_id, status=Delivery.Status.DELIVERED)
     newest = delivered.order_by("-created_at", "-id").values_list("url_override", "finished_at")[:_MAX_READ]
     return max((time for own_url, time in newest if not own_url and time is not None), default=None)
@@ -102,10 +105,9 @@ def _is_held(delivery: Delivery) -> bool:
 
 
 def is_success(status_code: int | None, error: str) -> bool:
-    """Whether an attempt with this response succeeded."""
     return status_code is not None and 200 <= status_code < 300 and not error
 
 
 def response_text(status_code: int | None, error: str | None) -> str:
-    """Summarise a response: its status, the error, or that the attempt is in progress."""
+    """Describe the result of an attempt: its status, its error, or that it is in progress."""
     return str(status_code) if status_code else (error or "in progress")

@@ -1,4 +1,7 @@
-"""The periodic Celery tasks. Running one twice, late or not at all is safe: the database decides what is due."""
+"""The periodic Celery tasks.
+
+A task may run twice, late or not at all. That is safe, because the database has the due work.
+"""
 
 from celery import shared_task
 from django.utils import timezone
@@ -10,13 +13,13 @@ from webhooks.workers import DELIVERIES
 
 @shared_task
 def wake_deliveries() -> int:
-    """Wake this process's dispatcher, which sends the due deliveries."""
+    """Wake the dispatcher of this process."""
     return DELIVERIES.nudge()
 
 
 @shared_task
 def tell_merchants() -> int:
-    """E-mail merchants whose endpoint is failing or was disabled."""
+    """Send e-mails to merchants whose endpoint is failing or was disabled."""
     return health.notify_merchants()
 
 
@@ -28,7 +31,7 @@ def purge_old() -> int:
 
 @shared_task
 def keep_partitions() -> None:
-    """Create the partitions for the next 60 days, and drop those whose events and deliveries were removed."""
+    """Create the partitions for the next 60 days, and drop those that are no longer needed."""
     now = timezone.now()
     partitions.make_ahead(now)
     partitions.drop_unused(now - retention.KEPT)

@@ -1,4 +1,4 @@
-"""Run the deliveries of a worker process. `payments.workers` wakes and stops them with its other queues."""
+"""The dispatcher of a worker process. `payments.workers` wakes and stops them with its other queues."""
 
 from config.due_work.runner import Runner
 from webhooks.dispatch.dispatcher import Dispatcher
@@ -7,7 +7,10 @@ DISPATCHER = Dispatcher()
 
 
 def _send_due(_: None) -> bool:
-    """Start sending due deliveries if senders are idle. The dispatcher leases more once a sender is idle again."""
+    """Start sending due deliveries if the dispatcher has idle threads.
+
+    It leases more by itself when a thread is idle again.
+    """
     DISPATCHER.nudge()
     return False
 

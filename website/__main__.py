@@ -16,7 +16,7 @@ _NOWHERE = "127.0.0.1:1"
 
 
 def prepare() -> None:
-    """Set the environment that describing the API needs. It connects to nothing."""
+    """Set the environment. The API's description requires it. There are no connections."""
     os.environ.update(
         SECRET_KEY=secrets.token_urlsafe(50),
         ENCRYPTION_KEYS=Fernet.generate_key().decode(),
@@ -28,18 +28,17 @@ def prepare() -> None:
         DATABASE_URL=f"postgresql://nowhere@{_NOWHERE}/nowhere",
         REDIS_URL=f"redis://{_NOWHERE}/0",
         DJANGO_SETTINGS_MODULE="config.settings",
-        # MkDocs says on each start that it has a successor.
+        # MkDocs prints a note about its successor at each start.
         NO_MKDOCS_2_WARNING="1",
     )
-    # This comes before the import of MkDocs: Django's logging configuration disables existing loggers and their
-    # warnings.
+    # Call this before MkDocs is imported, because Django's logging configuration disables existing loggers.
     import django
 
     django.setup()
 
 
 def build(folder: Path = SITE, docs: Path = FOLDER.parent / "docs") -> None:
-    """Build the site of these pages into `folder`; exit with status 1 if a link or an anchor is broken."""
+    """Build the site of these pages into `folder`. Exit with status 1 if a link or an anchor is broken."""
     from mkdocs.commands.build import build as build_site
     from mkdocs.config import load_config
     from mkdocs.exceptions import Abort

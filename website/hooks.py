@@ -1,4 +1,4 @@
-"""MkDocs hooks: pages from outside docs/, the API reference, and links that lead out of docs/."""
+"""MkDocs hooks. They add pages from outside docs/ and the API reference, and convert links that lead out of docs/."""
 
 import os
 import posixpath
@@ -17,14 +17,14 @@ sys.path.insert(0, str(REPOSITORY))
 
 from website import reference  # noqa: E402 - MkDocs loads this file by its path
 
-# Sections of the README, by the page that shows them.
+# By page of the site: the section of the README that it shows.
 SECTIONS = {
     "quick-start.md": ("Quick start", ("Try it",)),
     "first-integration.md": ("From your shop's code", ("Request a payment", "Receive the webhook")),
     "deployment.md": ("Deployment", ("Deploy it",)),
     "how-it-is-built.md": ("How it is built", ("How it is built",)),
 }
-# Whole files, by the page that shows them.
+# By page of the site: the file that it shows.
 FILES = {
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
@@ -59,7 +59,7 @@ def decisions() -> dict[str, str]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are not in docs/, and the script that draws diagrams."""
+    """Add the pages from outside docs/, and the script that draws diagrams."""
     pages = {path: _sections(title, names) for path, (title, names) in SECTIONS.items()}
     pages |= {path: (REPOSITORY / source).read_text() for path, source in FILES.items()}
     pages |= reference.pages()
@@ -74,7 +74,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Load the script that draws diagrams from the site itself."""
+    """Load the script that draws diagrams from the site, not from a third party."""
     (bundle,) = (Path(config.site_dir) / "assets" / "javascripts").glob("bundle.*.min.js")
     script = bundle.read_text()
     if script.count(MERMAID_ELSEWHERE) != 1:
@@ -83,7 +83,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links to the pages of the site, or to the published source; otherwise keep only their text."""
+    """Convert links to pages of the site, or to the published source. If neither is possible, keep only the text."""
     path = page.file.src_uri
     if path == "index.md":
         page.meta["hide"] = ["navigation"]
@@ -100,7 +100,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def source_folder(path: str) -> str:
-    """Return the folder, from the repository's root, to which the links of a page are relative."""
+    """Return the folder to which the links of a page are relative, as a path from the repository's root."""
     if path in SECTIONS:
         return ""
     return posixpath.dirname(FILES.get(path, f"docs/{path}"))
@@ -118,7 +118,7 @@ def _linked(text: str, page: str, folder: str, known: set[str], config: MkDocsCo
         if address is not None:
             return f"{mark}[{words}]({posixpath.relpath(address, posixpath.dirname(page) or '.')})"
         if not (REPOSITORY / folder / file).exists():
-            return match[0]  # which stops the build
+            return match[0]  # MkDocs then stops the build
         source = config.extra.get("source_url") or os.environ.get("DOCS_SOURCE_URL", "")
         inside = posixpath.normpath(posixpath.join(folder, target))
         return f"[{words}]({source.rstrip('/')}/{inside})" if source else words
@@ -153,13 +153,13 @@ def _within_readme(anchor: str, page: str) -> str:
 
 def _sections(title: str, names: tuple[str, ...]) -> str:
     text = "\n".join(_section(name) for name in names)
-    if len(names) == 1:  # its heading is the title
+    if len(names) == 1:  # the section's heading is the title of the page
         text = text.split("\n", 1)[1]
     return f"# {title}\n\n{text}"
 
 
 def _section(name: str) -> str:
-    """Return a section of the README with its heading; KeyError if there is none."""
+    """Return a section of the README with its heading. Raises KeyError if there is none."""
     sections = re.split(r"^(?=## )", (REPOSITORY / "README.md").read_text(), flags=re.MULTILINE)
     return {part.split("\n", 1)[0].removeprefix("## "): part for part in sections}[name]
 

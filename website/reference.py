@@ -1,4 +1,4 @@
-"""The API reference as Markdown, made from the API's own description (OpenAPI)."""
+"""Make the API reference as Markdown from the API's description (OpenAPI)."""
 
 import json
 import re
@@ -11,14 +11,17 @@ _METHODS = ("get", "post", "patch", "put")
 
 
 def describe() -> Schema:
-    """Return the API's description. Needs what `website.__main__.prepare` does."""
+    """Return the API's description. Call `website.__main__.prepare` before."""
     from config.api.schema.views import described_as
 
     return dict(json.loads(described_as("json")))
 
 
 def pages() -> dict[str, str]:
-    """Return the reference's pages by their path: one for each group of calls, events, errors and objects."""
+    """Return the pages of the reference by path.
+
+    Each group of calls has a page. Events, errors and objects have one each.
+    """
     schema = describe()
     made = {}
     for tag in schema["tags"]:
@@ -37,7 +40,6 @@ def pages() -> dict[str, str]:
 
 
 def slug(name: str) -> str:
-    """Return the name of a group's file."""
     return name.lower().replace(" ", "-")
 
 
@@ -181,7 +183,7 @@ def _fields(node: Schema) -> Iterator[str]:
 
 
 def _type(node: Schema) -> str:
-    """Return a field's type in words, with links to objects."""
+    """Describe a field's type, with links to objects."""
     if "$ref" in node:
         name = node["$ref"].rsplit("/", 1)[1]
         return f"[{name}](objects.md#{name.lower()})"

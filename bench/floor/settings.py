@@ -1,4 +1,4 @@
-"""The product's settings without its own middleware, authentication, limits and rendering."""
+"""The product's settings, but without its middleware, authentication, limits and renderer."""
 
 from config.settings import *  # noqa: F403
 

@@ -1,4 +1,4 @@
-"""Bare views: each executes the one statement that no implementation can avoid, and returns as much JSON as the API.
+"""Bare views. Each executes the one statement that every implementation needs, and returns as much JSON as the API.
 
 The rows are payment requests. `get` and `list` read them by one query without joins; `create` inserts one.
 """
@@ -39,7 +39,7 @@ class Nothing(APIView):
 
 class One(APIView):
     def get(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
-        """Return the example object with the values read."""
+        """Return the example object with the row's values."""
         row = PaymentRequest.objects.get(pk=id)
         return Response({**PAYMENT_REQUEST_DETAIL, "id": row.pk, "status": row.status})
 

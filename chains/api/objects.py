@@ -15,12 +15,14 @@ from config.api.schema.operations import described
     {"id": 8453, "name": "Base", "chain_type": "evm", "is_active": True},
 )
 class ChainObject(Answer, kw_only=True):
-    id: Annotated[int, doc("The value to send as `chain_id`; on EVM, the EVM chain id. A 64-bit integer.")]
+    id: Annotated[
+        int, doc("The value to send as `chain_id`, a 64-bit integer. On EVM, it is the EVM chain id.")
+    ]
     name: Annotated[str, doc("The display name.")]
     chain_type: Annotated[
         str,
         Choices(families.choices()),
-        doc("The chain family, which decides the format of addresses and transactions."),
+        doc("The chain family. It determines the format of addresses and transactions."),
     ]
     is_active: Annotated[bool, doc("Always true: inactive chains are not listed.")]
 
@@ -41,11 +43,7 @@ class ChainObject(Answer, kw_only=True):
     },
 )
 class TokenObject(Answer, kw_only=True):
-    """A token of the public catalogue; `contract_address` is empty for a chain's native coin."""
-
-    id: Annotated[
-        int, doc("The value to send as `token_id`. Deployments have different ids for the same token.")
-    ]
+    id: Annotated[int, doc("The value to send as `token_id`. A token's `id` differs between deployments.")]
     symbol: Annotated[str, doc("The symbol, for display only. Other tokens can have the same symbol.")]
     name: Annotated[str, doc("The display name.")]
     decimals: Annotated[int, doc("The number of fraction digits of an amount.")]
@@ -66,12 +64,10 @@ class TokenObject(Answer, kw_only=True):
 
 @described("Amount", "An amount of one token.", {"raw": "12500000", "formatted": "12.500000", "decimals": 6})
 class AmountObject(Answer, kw_only=True):
-    """An amount of one token, exact in every language."""
-
     raw: Annotated[
         str,
         doc(
-            "The amount in the token's smallest unit, as a decimal string. It can need 256 bits.",
+            "The amount in the token's smallest unit, as a decimal string. It can be as large as 2^256 − 1.",
             pattern=r"^[0-9]+$",
         ),
     ]
@@ -86,5 +82,5 @@ class AmountObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, raw: int, decimals: int) -> "AmountObject":
-        """Return `raw` base units of a token with this many decimals."""
+
         return cls(raw=str(raw), formatted=format_amount(raw, decimals), decimals=decimals)

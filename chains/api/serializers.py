@@ -7,7 +7,7 @@ from config.api.serializers import TextField
 
 
 class AddressField(TextField):
-    """A wallet's or token's address as text; validated once its chain is known."""
+    """An address of a wallet or token, as text. The caller validates it once the chain is known."""
 
     default_error_messages = {"blank": "This should be an address; got an empty string."}
 

@@ -17,8 +17,6 @@ _CACHE_SECONDS = 60
 
 
 class CatalogueViewSet(viewsets.ViewSet):
-    """The public chains and tokens. Needs no credentials."""
-
     authentication_classes = ()
     permission_classes = ()
 
@@ -39,7 +37,7 @@ class CatalogueViewSet(viewsets.ViewSet):
         summary="List a chain's tokens",
         description=(
             "Lists the active tokens of an active chain as a plain array. Caches can keep the response for "
-            "a minute. Deployments have different ids for the same token: find yours by `contract_address`."
+            "a minute. A token's `id` differs between deployments: find your token by its `contract_address`."
         ),
         parameters=[
             OpenApiParameter(

@@ -1,4 +1,4 @@
-"""Transfers that a payer signs and that any account can send, and how they are read from a chain."""
+"""Transfers that a payer signs and any account can send, and the interface to read them from a chain."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from chains.facts.blocks import Block
 
 @dataclass(frozen=True)
 class TokenDomain:
-    """The domain of a token's signatures: its chain, its address, and the name and version that its contract uses."""
+    """The EIP-712 domain of a token's signatures: the chain, the token, and the name and version in its contract."""
 
     chain_id: int
     token: str
@@ -20,8 +20,8 @@ class TokenDomain:
 
 @dataclass(frozen=True, kw_only=True)
 class TransferAuthorization:
-    """A transfer for the payer to sign. `amount` is in base units; a block before `valid_before` (Unix seconds) must
-    include it. A token accepts each `nonce` of a payer once.
+    """A transfer for the payer to sign. `amount` is in base units. The transfer must be mined before `valid_before`
+    (Unix seconds). A token accepts each `nonce` of a payer once.
     """
 
     domain: TokenDomain
@@ -39,7 +39,7 @@ class TransferAuthorization:
 
 @dataclass(frozen=True)
 class AuthorizationStates:
-    """Whether each authorization, by its key, was used or cancelled up to and including `block`."""
+    """For each authorization, by its key: whether it was used or cancelled up to and including `block`."""
 
     block: Block
     used: Mapping[tuple[str, str, bytes], bool]
@@ -69,27 +69,31 @@ class AuthorizationClient(Protocol):
     """Queries about authorizations on one chain. Every method raises ChainError if no node sends a usable response."""
 
     def domain_separators(self, tokens: Sequence[str]) -> list[bytes]:
-        """Return each token's domain separator (the hash of its domain), in order; b"" for a token without one."""
+        """Return each token's domain separator (the hash of its domain), in the given order; b"" for a token without
+        one.
+        """
 
     def states(self, keys: Sequence[tuple[str, str, bytes]], *, at_block: int) -> AuthorizationStates:
         """Return which authorizations (token, payer, nonce) were used or cancelled up to the block of this height.
 
-        If nodes must agree, two have to return the same block and states.
+        On a chain with a quorum, two nodes have to return the same block and states.
         """
 
     def find_uses(
         self, keys: Collection[tuple[str, str, bytes]], *, since_block: int, until_block: int
     ) -> dict[tuple[str, str, bytes], frozenset[str]]:
-        """Return the hashes of the transactions that used or cancelled these authorizations, by the nodes' logs.
+        """Search the nodes' logs for the transactions that used or cancelled these authorizations; return their hashes.
 
-        The transactions are candidates: confirm them with `look_up`. If nodes must agree, two are queried, because one
-        may return no transaction, or a wrong one.
+        Confirm the transactions with `look_up`. On a chain with a quorum, two nodes are queried, because one may return
+        nothing or a wrong transaction.
         """
 
     def data_fee(self, transaction: Mapping[str, Any]) -> int:
-        """Return the amount to reserve for a rollup's fees besides gas: its data's, and the operator's.
+        """Return the amount to reserve for a rollup's fees besides gas: the fee for its data and the rollup operator's
+        fee.
 
-        The amount is in base units of the coin, 0 on a chain without such fees. A transaction can't limit these fees.
+        A transaction can't limit these fees. The amount is in base units of the coin, and 0 on a chain without such
+        fees.
         """
 
     def send(self, raw: str, *, to_all: bool = False) -> Sent:

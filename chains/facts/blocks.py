@@ -6,7 +6,7 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class Block:
-    """The block (on Solana the slot) that contains a transaction; `time` is the block's timestamp, in UTC."""
+    """A block, or on Solana a slot. `time` is its timestamp in UTC."""
 
     number: int
     hash: str

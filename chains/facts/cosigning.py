@@ -1,4 +1,4 @@
-"""Transactions that a payer signs first, and the operator's account last as their fee payer."""
+"""Transactions that two accounts sign: first the payer, then the operator's account, which pays the fee."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from chains.facts.authorizations import Sent
 class Sponsored:
     """An unsigned transaction whose fee payer is the operator's account.
 
-    It can land in blocks up to the height `last_valid_height`. `fee` is the most that the network takes for it, and
-    `deposit` the rent of the recipient's new token account, 0 without one; both in base units of the native coin.
+    The last block that can include it has the height `last_valid_height`. `fee` is the maximum network fee. `deposit`
+    is the rent of the recipient's new token account, or 0. Both are in base units of the native coin.
     """
 
     transaction: bytes
@@ -24,7 +24,7 @@ class Sponsored:
 
 @dataclass(frozen=True)
 class PayerSigned:
-    """A transaction with the payer's valid signature and without the fee payer's. `fee` as in `Sponsored`."""
+    """A transaction with the payer's valid signature, but without the fee payer's. `fee` is that of `Sponsored`."""
 
     transaction: bytes
     signature: bytes
@@ -33,7 +33,7 @@ class PayerSigned:
 
 @dataclass(frozen=True)
 class Pending:
-    """A transaction that may land, as the payer signed it, in blocks up to the height `last_valid_height`."""
+    """A transaction that the payer signed. The last block that can include it has the height `last_valid_height`."""
 
     transaction: bytes
     last_valid_height: int
@@ -49,7 +49,7 @@ class Fate(StrEnum):
 
 
 class CannotSponsor(Exception):
-    """The operator's account can't pay for this transaction; the message says why, for the log."""
+    """The operator's account can't pay for this transaction. The message is the reason, for the log."""
 
 
 class TooLate(Exception):
@@ -63,10 +63,10 @@ class CosigningClient(Protocol):
     """
 
     def token_problems(self, tokens: Sequence[str]) -> list[str]:
-        """Return why each token's transfers can't be sponsored, in order; empty if they can."""
+        """Return, for each token, the reason why its transfers can't be sponsored; "" if they can."""
 
     def height(self) -> int:
-        """Return the height of the newest confirmed block, which `last_valid_height` is compared with."""
+        """Return the height of the newest confirmed block, to compare with `last_valid_height`."""
 
     def build(
         self,
@@ -96,8 +96,9 @@ class CosigningClient(Protocol):
         """
 
     def fates(self, transactions: Mapping[str, Pending]) -> dict[str, Fate]:
-        """Return the fates of the transactions, by their hashes; those still open are missing.
+        """Return the fates of the transactions, by hash.
 
-        If nodes must agree, two have to. No clock decides, but a final block above the height and an invalid blockhash.
-        The height alone is not enough: one node said it when the transaction was built.
+        Transactions that can still be mined are omitted. On a chain with a quorum, two nodes must agree. A transaction
+        has expired if a final block is above its `last_valid_height` and the nodes report its blockhash as invalid. The
+        height alone is not enough: only one node reported it when the transaction was built.
         """

@@ -1,4 +1,4 @@
-"""Deposit addresses, the reasons not to show one, and the amounts that they received."""
+"""Deposit addresses, the reasons not to show an address, and the amounts that arrived."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,9 @@ from chains.facts.blocks import Block
 
 @dataclass(frozen=True, kw_only=True)
 class Deposit:
-    """A deposit address, and the values to recompute it from, in hex. `salt` identifies the payment request."""
+    """A deposit address, and the values from which it can be recomputed, in hex. `salt` identifies the payment
+    request.
+    """
 
     address: str
     factory: str
@@ -19,24 +21,24 @@ class Deposit:
 
 
 class DepositProblem(StrEnum):
-    """Why money sent to a deposit address might not reach its recipient, or why no node can show that it does."""
+    """Why a deposit address isn't shown: its money might not reach the recipient, or no node can prove that it does."""
 
     FACTORY_MISSING = "factory_missing"
     """No finalized block has the factory with the shipped code."""
     RECIPIENT_IS_CONTRACT = "recipient_is_contract"
     """The recipient is a contract. On another chain, its address may not belong to the merchant."""
     NOT_SWEPT = "not_swept"
-    """In the rehearsal, the deposit address did not receive or forward the full amount of the token or the coin."""
+    """In the simulation, the deposit address did not receive or forward the full amount."""
     UNSUPPORTED = "unsupported"
-    """The nodes can't rehearse a sweep, or can't find where the token stores its balances."""
+    """The nodes can't simulate a sweep, or can't find the storage of the token's balances."""
 
 
 @dataclass(frozen=True)
 class CoinsReceived:
     """How much native coin addresses had received up to and including `block`, in base units.
 
-    Coin that was swept away counts as well, so a later block never has a smaller amount. `swept` is the part that was
-    swept away up to the stable block, for the addresses with sweeps.
+    Coin that was swept away counts too, so the amount never falls. `swept` is the part that was swept up to the stable
+    block; it has only the addresses with sweeps.
     """
 
     block: Block

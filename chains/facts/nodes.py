@@ -17,7 +17,7 @@ class NodeState(StrEnum):
 
 @dataclass(frozen=True)
 class NodeHealth:
-    """The health of one node as this process sees it; `head` is the highest block it reported, `since` is in UTC."""
+    """The health of one node, as this process sees it. `head` is the highest block that the node reported."""
 
     host: str
     state: NodeState
@@ -28,8 +28,9 @@ class NodeHealth:
 
 @dataclass(frozen=True)
 class NodeAbilities:
-    """One node's abilities: its head, its largest batch and log range (None: no limit found), whether it traces (None:
-    not needed on this chain), and the depth in blocks of the history that verification reads.
+    """One node's abilities. `batch` and `log_blocks` are its largest batch and log range; None if no limit was found.
+    `traces` is None if the chain doesn't need traces. `history` is the depth, in blocks, of the state that verification
+    reads.
     """
 
     head: int

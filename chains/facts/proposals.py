@@ -1,4 +1,4 @@
-"""Calls that a contract account executes later: the ids that its wallet returns for them, and their executions."""
+"""Calls that a contract account executes later. Its wallet returns an id for such a call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from chains.facts.blocks import Block
 
 @dataclass(frozen=True)
 class Proposal:
-    """A call that `account` executes later, by the `id` that its wallet returned in place of a transaction hash.
+    """A call that `account` executes later. The wallet returned `id` instead of a transaction hash.
 
     The id is a Safe's `safeTxHash`, or the hash of an ERC-4337 user operation. The search for its execution begins at
-    `first_block`. Several proposals may have one id, if it was submitted with several accounts.
+    `first_block`. If one id was submitted with several accounts, there are several proposals with this id.
     """
 
     account: str
@@ -23,8 +23,8 @@ class Proposal:
 class Execution:
     """The mined transaction that executed a proposal, and whether the proposal's own call succeeded in it.
 
-    `is_certain`: an EntryPoint logged it, and an EntryPoint computes the id. Otherwise the proposal's account logged
-    it, and an account can log any id.
+    `is_certain` is true if an EntryPoint logged the id, because it computes the id itself. Otherwise the proposal's
+    account logged it, and an account can log any id.
     """
 
     transaction_hash: str
@@ -35,7 +35,7 @@ class Execution:
 
 @dataclass(frozen=True)
 class ProposalSearch:
-    """The executions found, and the block from which to search for each of the other proposals next."""
+    """The executions found and, for every other proposal, the block at which the next search begins."""
 
     executions: Mapping[Proposal, Execution]
     next_blocks: Mapping[Proposal, int]

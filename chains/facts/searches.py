@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Watch:
-    """A payment to search for without a transaction hash: `token` to `recipient`, carrying `reference`."""
+    """A search for a payment whose hash is unknown: `token` to `recipient`, with `reference`."""
 
     reference: bytes
     token: str
@@ -16,9 +16,9 @@ class Watch:
 class Discovery:
     """The (reference, transaction hash) pairs found, and the block to continue from.
 
-    A pair is a transfer of the watched token to the watched recipient with the reference. A pair may also be a
-    transaction that delivered such tokens and has the reference in its input, but could not be read fully. `unreadable`
-    counts the skipped pairs of block and recipient whose logs no node returns.
+    The transaction transfers the watched token to the watched recipient, with the reference. If it could not be read
+    fully, the reference may be elsewhere in its input. `unreadable` counts the (block, recipient) pairs that were
+    skipped because no node returns their logs.
     """
 
     found: tuple[tuple[bytes, str], ...]
@@ -28,7 +28,7 @@ class Discovery:
 
 @dataclass(frozen=True)
 class LoggedWords:
-    """The (word, transaction hash) pairs found in logs, in the order of the chain, and the block to continue from."""
+    """The (word, transaction hash) pairs found in logs, in chain order, and the block to continue from."""
 
     found: tuple[tuple[bytes, str], ...]
     next_block: int
@@ -38,8 +38,8 @@ class LoggedWords:
 class Arrivals:
     """The amounts that the found transactions moved: (recipient, transaction hash, amount in base units), sorted.
 
-    The next search continues at `next_block`. `unreadable` counts the skipped pairs of block and recipient whose logs
-    no node returns.
+    The next search continues at `next_block`. `unreadable` counts the (block, recipient) pairs that were skipped
+    because no node returns their logs.
     """
 
     found: tuple[tuple[str, str, int], ...]
@@ -51,9 +51,9 @@ class Arrivals:
 class SearchLimits:
     """How `discover` searches a chain, and the limits of one search.
 
-    `by_block`: a search covers a range of blocks for all of its watches (EVM logs). Otherwise a search looks up each
-    watch separately, at any height (Solana); `since_block` and `next_block` then count watches, and 0 means that all
-    are done. `watches` limits the watches per search, `searches` the searches per pass.
+    If `by_block`, a search reads the logs of a range of blocks for all of its watches (EVM). Otherwise it looks up each
+    watch separately, at any height (Solana): `since_block` and `next_block` then count watches, and 0 means that all
+    are done. `watches` is the maximum number of watches in a search, `searches` that of searches in a row.
     """
 
     by_block: bool

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TokenMetadata:
-    """A token's metadata as its contract or mint returns it; `symbol` is None on Solana.
+    """A token's metadata, from its contract or mint. `symbol` is None on Solana.
 
-    `problem` is a sentence on why merchants can't request the token, or empty.
+    If merchants can't request the token, `problem` is a sentence with the reason.
     """
 
     symbol: str | None
@@ -17,7 +17,9 @@ class TokenMetadata:
 
 @dataclass(frozen=True)
 class FeedAnswer:
-    """The latest round of a price feed: `answer` with `decimals`, at `updated_at` (Unix seconds); zeros if none."""
+    """The latest round of a price feed: `answer` with `decimals` fraction digits, updated at `updated_at` (Unix
+    seconds). All are 0 if there is no round.
+    """
 
     answer: int
     decimals: int

@@ -1,4 +1,4 @@
-"""Registry of chain families. `get_client(chain)` returns the client of a chain.
+"""Registry of chain families. `get_client(chain)` returns a chain's client.
 
 Each subpackage here is a family. It defines `FAMILY`, a `chains.families.base.Family` whose key is the folder's name,
 and is discovered automatically.
@@ -33,7 +33,8 @@ __all__ = [
     "read_address",
 ]
 
-# A node that lags further behind the others, or behind a head that it reported itself, is set aside.
+# A node is set aside if its head is further behind: behind the other nodes' heads, or behind a head that it reported
+# itself.
 LAG_SECONDS = 40
 MIN_BLOCKS_OF_LAG = 3
 _LONGEST_MARK = 32
@@ -44,7 +45,7 @@ class UnknownFamily(LookupError):
 
 
 class ChainRow(Protocol):
-    """The fields of a catalogue chain that its client needs."""
+    """The fields of a chain in the catalogue that its client needs."""
 
     @property
     def id(self) -> int: ...
@@ -77,7 +78,9 @@ def families() -> Mapping[str, Family]:
 
 
 def family_of(chain_type: str) -> Family:
-    """Return the family with this key. Raises UnknownFamily; a fallback would have the wrong decimals."""
+    """Return the family with this key. Raises UnknownFamily. There is no fallback, because its decimals would be
+    wrong.
+    """
     try:
         return families()[chain_type]
     except KeyError:
@@ -97,7 +100,7 @@ def label_of(chain_type: str) -> str:
 
 
 def candidate_families(text: str) -> list[Family]:
-    """Return the possible families of an address or hash, by its prefix."""
+    """Return the families whose address or hash can have this prefix."""
     beginning = text[:_LONGEST_MARK].lower()
     every = families().values()
     marked = [family for family in every if family.address_mark and beginning.startswith(family.address_mark)]
@@ -107,7 +110,7 @@ def candidate_families(text: str) -> list[Family]:
 def read_address(text: str) -> tuple[Family, str]:
     """Parse an address of any family; return the family and the canonical address.
 
-    Raises AddressError if it is valid for no family or for several.
+    Raises AddressError if the address is valid for no family, or for several.
     """
     read, problems = [], []
     likely = candidate_families(text)
@@ -126,7 +129,7 @@ def read_address(text: str) -> tuple[Family, str]:
 
 
 def get_client(chain: ChainRow) -> ChainClient:
-    """Return the client for `chain`. It is cached, with its connections, until the chain's nodes change.
+    """Return the client for `chain`. The client and its connections are cached until the chain's nodes change.
 
     Raises ChainError (permanent) for an unknown family or a chain without a usable node.
     """
@@ -157,7 +160,7 @@ def clients_of_each_node(chain: ChainRow) -> list[ChainClient]:
 
 
 def head_allowance(chain: ChainRow) -> int:
-    """Return how many blocks a node may be behind: LAG_SECONDS in blocks, but at least MIN_BLOCKS_OF_LAG."""
+    """Return the blocks that a node may be behind: those of LAG_SECONDS, but at least MIN_BLOCKS_OF_LAG."""
     return max(MIN_BLOCKS_OF_LAG, LAG_SECONDS * 1000 // chain.block_time_ms)
 
 

@@ -1,7 +1,7 @@
 """`Family`: everything that differs between kinds of chains.
 
-Pure data and pure functions, apart from `make_client`. The rest of the product uses these fields and never branches on
-the family itself, so a new family is a new folder next to `evm` and `solana`.
+All fields except `make_client` are data and pure functions. The rest of the product uses these fields and never
+branches on the family itself. So a new family is a new folder next to `evm` and `solana`.
 """
 
 import json
@@ -19,7 +19,7 @@ LONGEST_SIGNATURE = 10_000
 
 
 class AddressError(ValueError):
-    """An address that can't receive payments; the message says why."""
+    """An address that can't receive payments. The message is the reason."""
 
 
 class HashError(ValueError):
@@ -27,15 +27,15 @@ class HashError(ValueError):
 
 
 class SignatureError(ValueError):
-    """An invalid signature; the message describes a valid one."""
+    """An invalid signature. The message describes the format of a valid one."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A chain's catalogue ID, cluster name (Solana), node URLs, allowed lag in blocks, and rules of its fees (EVM).
+    """The properties of a chain that its client needs.
 
-    `l1_fee_oracle` is the contract that knows the fee for a transaction's data, "" without one. `min_tip_wei` is the
-    minimum tip.
+    `name` is the cluster's name on Solana. `head_allowance` is the lag in blocks that a node may have. `l1_fee_oracle`
+    is the contract that returns the fee for a transaction's data; "" if there is none.
     """
 
     chain_id: int
@@ -50,8 +50,8 @@ class Network:
 class CallRules:
     """How to find a routing provider's ID in the calls of a transaction.
 
-    `selector_bytes`: the ID starts after this many bytes of a call; None if it may be anywhere in it.
-    `payer_signs_all`: the payer signs every call of a transaction, so a third party can't add one.
+    The ID starts after `selector_bytes` bytes of a call; if that is None, it may be anywhere in the call. If
+    `payer_signs_all`, the payer signs every call of a transaction, so a third party can't add one.
     """
 
     selector_bytes: int | None
@@ -60,9 +60,10 @@ class CallRules:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkTerms:
-    """The content of a wallet link: `units` is in base units, `amount` the same as a decimal string.
+    """The content of a wallet link.
 
-    `token` is empty for the native coin, `reference` None if the request has none.
+    `units` is the amount in base units, `amount` the same amount as a decimal string. `token` is empty for the native
+    coin. `reference` is None if the request has none.
     """
 
     chain_id: int
@@ -77,7 +78,7 @@ class LinkTerms:
 
 @dataclass(frozen=True, kw_only=True)
 class WalletLinks:
-    """Links that open a wallet to pay (EIP-681, Solana Pay). `bind`: transfers from a link carry the reference."""
+    """Links that open a wallet to pay (EIP-681, Solana Pay). If `bind`, transfers from a link contain the reference."""
 
     make: Callable[[LinkTerms], str]
     bind: bool
@@ -85,7 +86,7 @@ class WalletLinks:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One asset to sweep from a deposit address; `token` is empty for the native coin, `salt` is in hex."""
+    """A token to sweep from a deposit address. `token` is empty for the native coin, `salt` is in hex."""
 
     recipient: str
     salt: str
@@ -96,8 +97,8 @@ class Sweep:
 class DepositContracts:
     """The contracts behind deposit addresses.
 
-    - `factory` is their factory's address on every chain, `factory_code` the code that a chain should have there.
-    - `deployer` is the contract that `deployment` calls; it has to have code on the chain.
+    - `factory` is the factory's address, the same on every chain; `factory_code` is the code that should be at it.
+    - `deployer` is the contract that `deployment` calls. It must exist on the chain.
     - `deposit_of(recipient, payment request's ID)` and `sweep(sweeps)` need no network.
     """
 
@@ -111,28 +112,31 @@ class DepositContracts:
 
 @dataclass(frozen=True, kw_only=True)
 class Authorizations:
-    """How a payer's signature alone moves a token. Any account can send the transaction. Works offline.
+    """Transfers that a payer only signs, and any account sends. All functions work offline.
 
     - `kind` is the type in the catalogue.
     - `nonce_of(reference, route ID)` binds an authorization to one route of a request.
     - `typed_data(authorization)` is the content for the wallet to sign.
-    - `can_sign(code)` is whether an account with this code, which is empty for most, has a key of its own.
-    - `read_signature(text)` returns a key's signature in one form, and raises SignatureError;
+    - `can_sign(code)` is whether an account with this code has a key of its own. Accounts without a contract have no
+      code.
+    - `read_signature(text)` returns the canonical form of a key's signature, or raises SignatureError.
       `is_signed(authorization, signature)` is whether the payer's own key made it.
-    - `transfer_call(authorization, signature)` makes the transfer. Any account can send it.
-    - `domain_separator(domain)` is what the token's contract should return.
-    - `is_ended_by(authorization, mentions)` is whether one of the token's logs shows that it was used or cancelled.
+    - `transfer_call(authorization, signature)` is the call that makes the transfer.
+    - `domain_separator(domain)` is the value that the token's contract should return.
+    - `is_ended_by(authorization, mentions)` is whether a log of the token shows that the authorization was used or
+      cancelled.
 
-    The account that sends the transaction, by its private key:
+    Functions for the operator's account, which sends the transaction:
 
-    - `address_of(key)`, and `sign(unsigned transaction, nonce, key)`.
-    - `max_cost(unsigned transaction)` in base units of the coin, without the data fee of its chain.
-    - `raised(unsigned transaction, current one)` returns the transaction with fees high enough for nodes to replace the
-      current one.
-    - `capped(unsigned transaction, cost)` returns the transaction with fees so low that it costs at most `cost`,
-      without the data fee. None if it would then not be mined soon.
-    - `is_ample(unsigned transaction, current one)` is whether the fees are so high that higher ones would not help.
-    - `empty_call(address)` is a call without effect. It replaces a transaction that is no longer needed.
+    - `address_of(key)` and `sign(unsigned transaction, nonce, key)` need its private key.
+    - `max_cost(unsigned transaction)` is in base units of the coin, without the chain's data fee.
+    - `raised(unsigned transaction, same with current fees)` returns the transaction with higher fees, so that nodes
+      replace the sent one.
+    - `capped(unsigned transaction, cost)` returns the transaction with lower fees, so that it costs at most `cost`
+      without the data fee. None if such a transaction would not be mined soon.
+    - `is_ample(unsigned transaction, same with current fees)` is whether the fees are so high that higher fees would
+      not help.
+    - `empty_call(address)` is a call without effect, which replaces a transaction that is no longer needed.
     """
 
     kind: str
@@ -155,16 +159,16 @@ class Authorizations:
 
 @dataclass(frozen=True, kw_only=True)
 class Cosigning:
-    """How the operator's account pays for a transaction that the payer signs. Works offline.
+    """Transactions that the payer signs and the operator's account pays for. All functions work offline.
 
     - `kind` is the type in the catalogue.
     - `address_of(key)` is the address of the account with this private key.
-    - `read_signed(built transaction, text, payer, sponsor)` parses what the wallet returned. It is accepted only if the
-      payer signed what was built; the wallet may have added protections that cost the sponsor nothing. Raises
-      SignatureError.
-    - `fee_payer_of(transaction)` is the address of the account that pays for a transaction that we built.
-    - `sign(payer-signed transaction, key)` adds the signature of the fee payer. The same transaction always has the
-      same signature.
+    - `read_signed(built transaction, text, payer, sponsor)` parses the transaction that the wallet returned. Raises
+      SignatureError if the payer did not sign the built transaction. The wallet may have added protections that cost
+      the sponsor nothing.
+    - `fee_payer_of(transaction)` is the fee payer's address of a transaction that we built.
+    - `sign(payer-signed transaction, key)` adds the fee payer's signature, which is always the same for the same
+      transaction.
     """
 
     kind: str
@@ -176,7 +180,7 @@ class Cosigning:
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """The checkout's texts for this family, as keys of `checkout/messages`; the defaults suit any chain.
+    """The checkout's texts for this family, as keys of `checkout/messages`. The defaults fit any chain.
 
     `sign_method` names the signing method, for customers who sign with their own tools. An empty `signature_hint` is
     not shown.
@@ -205,35 +209,37 @@ class Family:
     - `largest_amount` is the largest amount in base units; at most 2^256 - 1, the database's limit.
 
     Catalogue:
-    - `confirmation_tags` are the block tags allowed in a chain's `confirmations` (of `safe`, `confirmed`, `finalized`);
-      `counts_confirmations` is true if `confirmations` may also be a number of blocks.
-    - `has_price_feeds` is true if its client reads price feeds, `has_data_fees` if its chains may charge for a
+    - `confirmation_tags` are the block tags that a chain's `confirmations` may be: `safe`, `confirmed`, `finalized`. If
+      `counts_confirmations`, it may also be a number of blocks.
+    - `has_price_feeds` is true if its client reads price feeds. `has_data_fees` is true if its chains may charge for a
       transaction's data.
 
-    Parsing; each function returns the canonical form and raises the matching error:
-    - `normalise_address`, `normalise_transaction_hash`, and `read_signature`, which gets the signature
-      that `normalise_signature` extracted.
-    - `address_mark` is the prefix that only this family's addresses have, in lower case; empty if there is none.
-    - `find_address` returns the address in a pasted text, in any letter case, whether payable or not; else "".
-    - `address_bytes` returns an address as calls encode it. `reference_text` formats a reference as explorers
+    Parsing. Each function returns the canonical form, or raises the error for its input:
+    - `normalise_address`, `normalise_transaction_hash` and `read_signature`. `normalise_signature` calls the last with
+      the extracted signature.
+    - `address_mark` is the prefix of this family's addresses, in lower case; empty if they have none.
+    - `find_address` returns the address in a pasted text, or "". The address may have any letter case, and may not be
+      payable.
+    - `address_bytes` returns an address in the encoding of calls. `reference_text` formats a reference as explorers
       show it.
 
     Signing and paying:
-    - `is_signed_by_key(address, message, signature)`: whether this address's own key signed; offline.
+    - `is_signed_by_key(address, message, signature)` is whether this address's own key signed. It works offline.
     - `account_name` and `chain_reference(chain id, cluster name)` go into the sign-in message for a wallet (EIP-4361).
     - `actions` are the classes of `chains.client.Action` that its wallets sign. If empty, customers can only send
       manually.
-    - `deposits` is None if the family has no deposit addresses. For sponsored payments, a family has `authorizations`
-      (the payer signs a transfer), `cosigning` (the payer and the operator sign the transaction), or neither.
-    - `links` is None if wallets support no such links. `call_rules` find a provider's ID in calls.
-    - `native_alias` is the address routing providers use for the native coin; empty if there is none.
+    - `deposits` is None if the family has no deposit addresses. For sponsored payments, a family has one of these or
+      neither: `authorizations` (the payer signs a transfer) or `cosigning` (the payer and the operator sign the
+      transaction).
+    - `links` is None if wallets open no payment links. `call_rules` find a provider's ID in calls.
+    - `native_alias` is the address that routing providers use for the native coin; empty if there is none.
 
     New blocks:
-    - `subscribe_heads` is the JSON-RPC method that subscribes to new blocks over a WebSocket, then its parameters.
+    - `subscribe_heads` is a JSON-RPC method and its parameters. It subscribes to new blocks over a WebSocket.
 
     Sandbox:
-    - `unowned_addresses` are two addresses without a known owner: simulated payments come from them, and none may be
-      paid. An address whose number is `last_reserved` or less can't be paid either.
+    - `unowned_addresses` are two addresses without a known owner. Simulated payments come from them, and requests can't
+      pay to them. Requests can't pay to addresses up to the number `last_reserved` either.
     - `make_hash` returns a random hash that starts with the given bytes.
     """
 
@@ -271,20 +277,20 @@ class Family:
 
     @property
     def sponsoring(self) -> Authorizations | Cosigning | None:
-        """How the operator's account pays the network fee for others; None if it can't."""
+        """The functions for sponsored payments; None if the family has no such payments."""
         return self.authorizations or self.cosigning
 
     @property
     def address_hint(self) -> str:
-        """A sentence on the prefix of its addresses; empty if they have none."""
+        """A sentence with the prefix of its addresses; empty if they have none."""
         article = "An" if self.label[0] in "AEIO" else "A"
         return f"{article} {self.label} address begins with {self.address_mark}." if self.address_mark else ""
 
     def normalise_signature(self, text: str) -> str:
-        """Extract the signature from `text` in the format of the family's client. Raises SignatureError.
+        """Return the signature in a pasted text, in the format that the family's client expects. Raises SignatureError.
 
-        Surrounding whitespace and quotation marks are removed. From the JSON that some tools return, only `sig` or
-        `signature` is read.
+        Surrounding whitespace and quotation marks are removed. Some tools return JSON; only its `sig` or `signature` is
+        read.
         """
         if len(text) > LONGEST_SIGNATURE:
             raise SignatureError(f"A signature has at most {LONGEST_SIGNATURE} characters.")

@@ -1,1 +1,1 @@
-"""Notifications of new blocks. They are hints: the code that they wake queries the nodes itself."""
+"""Notifications of new blocks. They are only hints: the code that they wake queries the nodes itself."""

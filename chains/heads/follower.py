@@ -1,5 +1,5 @@
-"""Follow the head of one chain in a thread: poll it, and use hints from WebSockets if the catalogue lists
-any.
+"""Follow the head of one chain in a thread. The thread polls the head. If the catalogue lists WebSockets, it uses their
+hints.
 """
 
 import logging
@@ -27,7 +27,7 @@ Client = Callable[[Chain], ChainClient]
 
 
 class HeadFollower:
-    """Calls `on_head` for each new head that the required number of nodes has reached.
+    """Call `on_head` for each new head that the required number of nodes has reached.
 
     A WebSocket's message only makes the next poll earlier; its content is not read.
     """
@@ -55,8 +55,7 @@ class HeadFollower:
         try:
             self._follow()
         finally:
-            # Otherwise the connections that `on_head` opened in this thread stay open until garbage
-            # collection.
+            # Without this, the connections that `on_head` opened in this thread stay open until garbage collection.
             connections.close_all()
 
     def _follow(self) -> None:
@@ -78,7 +77,7 @@ class HeadFollower:
             self._wait(pacing.pause(time.monotonic()))
 
     def _head(self) -> int | None:
-        """Return the head that verification will see: the one that the nodes agree on."""
+        """Return the head on which the nodes agree, because verification uses this head too."""
         return self._client(self._chain).look_up([], with_finality=False).head.latest
 
     def _tell(self, head: int) -> None:

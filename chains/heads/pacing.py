@@ -1,4 +1,4 @@
-"""Decide when to poll a chain's head again: rarely right after a block, often when the next one is due. Pure."""
+"""Decide when to poll a chain's head again: rarely just after a block, often when the next block is due. Pure."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ _LONGEST_SECONDS = 2.0
 
 @dataclass
 class Pacing:
-    """The pauses between polls of one chain's head. Times are in seconds of one monotonic clock."""
+    """The pauses between polls of one chain's head. Times are seconds of the same monotonic clock."""
 
     block_seconds: float
     seen_at: float | None = None

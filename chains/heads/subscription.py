@@ -1,4 +1,4 @@
-"""A WebSocket of one node that announces new blocks. Its messages are hints: their content is not read."""
+"""A WebSocket of one node that announces new blocks. Its messages are only hints, so their content is not read."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ _SHORTEST_SILENCE_SECONDS = 60.0
 
 
 class Subscription:
-    """Calls `on_message` for each message about a new block; connects to the next URL after a failure."""
+    """Call `on_message` for each message about a new block. After a failure, connect to the next URL."""
 
     def __init__(self, chain: Chain, on_message: Callable[[], None]) -> None:
         self._urls = socket_urls(chain.ws_urls)
@@ -58,7 +58,7 @@ class Subscription:
                     failures = 0
                     self._on_message()
             except (OSError, TimeoutError, WebSocketException, ValueError) as error:
-                # Never the URL or the error's text: both may contain a key.
+                # The URL and the error's text may contain a key, so they are not logged.
                 logger.info("a WebSocket for new blocks failed: %s", type(error).__name__)
             failures += 1
             self._stopping.wait(doubled(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS, failures - 1))

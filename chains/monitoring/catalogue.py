@@ -13,12 +13,12 @@ from chains.models import Chain
 def verify_catalogue(chains: list[dict[str, Any]]) -> list[str]:
     """Compare the catalogue with every node of each active chain: chain ID, token decimals and symbols.
 
-    A token should verify signatures for the domain of its `authorization`; on Solana, its transfers should run no other
-    program than SPL Token. The factory of deposit addresses, if it is
-    deployed, should have the shipped code. A Solana mint has no symbol, so only its decimals are compared.
+    A Solana mint has no symbol, so only its decimals are compared. If a token has an `authorization`, its contract
+    should verify signatures for this domain; on Solana, its transfers should run only the program SPL Token. If the
+    factory of deposit addresses is deployed, it should have the shipped code.
 
-    Returns the names of the inactive chains, which are skipped. Raises CatalogueError for a mismatch, a token that
-    can't be offered, a node that doesn't respond, or an active chain without nodes.
+    Inactive chains are skipped; returns their names. Raises CatalogueError for a mismatch, a token that can't be
+    offered, a node that doesn't respond, or an active chain without nodes.
     """
     for entry in chains:
         if entry["is_active"]:

@@ -14,7 +14,7 @@ from chains.health import STALE_AFTER, TAG_STILL_AFTER
 from chains.models import Chain, ChainStatus, Switch
 from config.doctor.finding import Finding, failed, fine, warning
 
-# Blocks of state: without traces, verification reads accounts at the block of a payment.
+# The blocks for which a node should have state. Without traces, verification reads accounts at the block of a payment.
 MIN_HISTORY = 128
 NODE_SECONDS = 60.0
 _THREADS = 8
@@ -34,7 +34,7 @@ Clients = Callable[[Chain], Sequence[ChainClient]]
 
 
 def check(clients: Clients = clients_of_each_node) -> Iterator[Finding]:
-    """Yield a finding for each node of each active chain, and for chains without one."""
+    """Yield a finding for each node of each active chain, and for each active chain without nodes."""
     chains = list(Chain.objects.filter(is_active=True))
     if not chains:
         advice = "Run manage.py load_catalogue chains/catalogues/mainnet.json, with the nodes' variables set."
@@ -76,7 +76,7 @@ def _of(chain: Chain, clients: Clients) -> Sequence[ChainClient]:
 
 @dataclass(frozen=True)
 class _Probe:
-    """A node's abilities, and the block that has the chain's finality tag."""
+    """A node's abilities, and the height of the chain's finality tag."""
 
     abilities: NodeAbilities
     final: int | None
@@ -111,7 +111,7 @@ def _of_chain(chain: Chain, results: Sequence[tuple[ChainClient, _Probe | ChainE
 
 
 def _of_tag(chain: Chain, heads: Sequence[int]) -> Iterator[Finding]:
-    """Yield a finding on the chain's finality tag, from the workers' last check: its block, and when it last moved."""
+    """Yield a finding on the chain's finality tag: its height and when it last moved, from the workers' last check."""
     status, tag = ChainStatus.objects.filter(chain=chain).first(), chain.finality_tag
     if tag is None or status is None or status.finality_since is None:
         return

@@ -1,8 +1,8 @@
 """Send many calls to one node in the largest batches it accepts.
 
-A batch that the node rejects is split, down to single calls, and the accepted size is remembered. A batch whose
-response is too large, incomplete or malformed is split too. Its size is not remembered, because it depends on the
-calls. A node that fails a trivial call is down and gets no more calls.
+If the node rejects a batch, it is split, down to single calls. The accepted size is remembered. If a response is too
+large, incomplete or malformed, the batch is split too, but its size is not remembered, because it depends on the calls.
+A node that fails a trivial call is down and gets no more calls.
 """
 
 import threading
@@ -59,7 +59,7 @@ class Unread:
 
 
 class Failing:
-    """The items that a node failed on, by name. They are queried last, because a few failures end a round."""
+    """The names of the items on which a node failed. They are queried last, because a few failures end a round."""
 
     def __init__(self) -> None:
         self._names: OrderedDict[str, None] = OrderedDict()
@@ -76,14 +76,14 @@ class Failing:
             return name in self._names
 
 
-_Part = tuple[int, int]  # index of the first call, and of the first after the part
+_Part = tuple[int, int]  # the index of the first call, and the index after the last
 
 
 class Batches:
     """One round of calls to one node.
 
     `send` sends some calls in one request and limits the response's bytes. `is_alive` makes a trivial call. With
-    `isolating`, a call that fails on its own returns an `Unread`; otherwise its error is raised.
+    `isolating`, a call that fails alone returns an `Unread`; otherwise its error is raised.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Batches:
         self._isolating = isolating
         self._is_known_alive = False
         self._failed = 0
-        # The smallest batch that was rejected, and the largest smaller one that worked since.
+        # The size of the smallest rejected batch, and of the largest smaller batch that worked after it.
         self._rejected = self._worked = 0
         self._is_any_read = False
         self._is_large = False
@@ -142,7 +142,7 @@ class Batches:
         return results
 
     def _take(self, results: list[Any], part: _Part, outcome: list[Any]) -> None:
-        """Store the results of a batch; queue calls with too large a response as single calls."""
+        """Store the results of a batch. If a call's response is too large, queue the call alone."""
         length = part[1] - part[0]
         self._is_any_read = True
         results[part[0] : part[1]] = outcome
@@ -172,7 +172,7 @@ class Batches:
         self._pending.extendleft(reversed(_parts(*part, (length + 1) // 2)))
 
     def _is_over(self, deadline: float) -> bool:
-        """Return whether to skip the remaining calls. Raises ChainError if they are required."""
+        """Whether to skip the remaining calls. Raises ChainError if they are required."""
         is_late = self._is_known_alive and time.monotonic() > deadline
         if is_late and not (self._isolating and self._is_any_read):
             raise ChainError(_TOO_LONG)
@@ -194,7 +194,9 @@ class Batches:
 
     @property
     def _room(self) -> int:
-        """The byte limit of one response. It drops after a too large response, to isolate the large call sooner."""
+        """The byte limit of one response. It falls after a response that was too large, to find the large call
+        sooner.
+        """
         return self._max_bytes // 4 if self._is_large and self._isolating else self._max_bytes
 
     def _limited(self, calls: Sequence[Call], part: _Part, max_bytes: int) -> list[Any] | ChainError:
@@ -216,27 +218,27 @@ class Batches:
             raise
 
     def _alone(self, error: ChainError) -> Unread:
-        """Return the placeholder for a failed single call. Raises ChainError unless isolating."""
+        """Return the placeholder for a failed single call. If not isolating, raises ChainError."""
         if not self._isolating:
             raise error
         self._require_alive(error)
         if isinstance(error, TooLarge):
             return Unread(UnreadReason.LARGE, error)
-        # The call fails, whatever the size of its batch.
+        # The call fails in batches of every size.
         self._failed += 1
         self._rejected = self._worked = 0
         self._pending = deque(_merged(self._pending))
         return Unread(UnreadReason.FAILED, error)
 
     def _require_alive(self, error: ChainError) -> None:
-        """Raise `error` unless a trivial call shows that the node is up."""
+        """Raise `error` if a trivial call shows that the node is down."""
         if not self._is_known_alive and not self._is_alive():
             raise error
         self._is_known_alive = True
 
 
 def is_too_large(result: Any) -> bool:
-    """Return whether the node rejected a call because of its response's size (geth: -32003)."""
+    """Whether the node rejected a call because its response is too large (geth: -32003)."""
     return isinstance(result, RpcFault) and describes_large_response(result.message)
 
 

@@ -48,7 +48,7 @@ READ_SECONDS = 10.0
 HEAD_READ_SECONDS = 3.0
 RESPONSE_SECONDS = 20.0
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
-# Senders control the size of their transactions; a larger response is read on its own and streamed.
+# Senders control the size of their transactions. A larger response is read alone and streamed.
 MAX_ORDINARY_BYTES = 8 * 1024 * 1024
 STREAMED_READ_SECONDS = 30.0
 STREAMED_SECONDS = 60.0
@@ -57,12 +57,12 @@ MAX_BATCH = 100
 IDENTITY_SECONDS = 300.0
 HEAD_SECONDS = 15.0
 HEAD_ALLOWANCE = 20
-# Error codes for a call that would fail: reverted (3), or rejected by the transaction pool or the virtual machine. Any
-# other code is about the node, not the call.
+# Error codes for a call that would fail: reverted (3), or rejected by the transaction pool or the virtual machine. All
+# other codes are about the node.
 _EXECUTION_FAILED = frozenset({3, -32000, -32003, -32015})
 _REVERTED = 3
 _LIMITED = -32005
-# Nodes and the gateways in front of them use the same codes for their own faults.
+# Nodes and the gateways in front of them also use these codes for their own faults.
 _IS_OWN_FAULT = re.compile(
     r"header not found|unknown block|missing trie|not available|unavailable|temporar|time(d )?-?out|deadline"
     r"|overload|capacity|busy|\brate\b|quota|too many|limit (reached|exceeded)|upstream|connection|retr(y|ies)",
@@ -80,7 +80,7 @@ def result_of(result: Any) -> Any:
 
 
 def is_execution_failure(result: Any) -> bool:
-    """Return whether the call would fail, as opposed to a node that couldn't run it."""
+    """Whether the call itself would fail. False if the node couldn't run it."""
     if not isinstance(result, RpcFault) or result.code not in _EXECUTION_FAILED:
         return False
     # After "revert", the message is the contract's own text.
@@ -89,7 +89,7 @@ def is_execution_failure(result: Any) -> bool:
 
 
 def is_temporary(fault: RpcFault) -> bool:
-    """Return whether an error is temporary, rather than a missing method."""
+    """Whether an error is temporary. A missing method isn't."""
     is_limited = fault.code == _LIMITED or bool(_IS_OWN_FAULT.search(fault.message))
     return is_limited and "method" not in fault.message.lower()
 
@@ -98,7 +98,8 @@ def is_temporary(fault: RpcFault) -> bool:
 class Identity:
     """The call that identifies a node's chain, and the check of its result.
 
-    `head` is the call for the latest block's height and the parser of its result; without it, heads are not compared.
+    `head` is the call for the latest height and the parser of its result. Without `head`, the nodes' heads are not
+    compared.
     """
 
     call: Call
@@ -107,11 +108,11 @@ class Identity:
 
 
 class JsonRpc:
-    """Batched JSON-RPC to the nodes of one chain, in the order given; a failed node gets a cooldown.
+    """Batched JSON-RPC to the nodes of one chain, in the given order. A failed node gets a cooldown.
 
-    A node's chain is verified at first, after each failure and every IDENTITY_SECONDS. With several nodes, heads are
-    compared every HEAD_SECONDS, and a node more than `head_allowance` blocks behind is set aside. The state is per
-    process and thread-safe.
+    A node's chain is verified before its first call, after each failure and every IDENTITY_SECONDS. If there are
+    several nodes, their heads are compared every HEAD_SECONDS. A node that is more than `head_allowance` blocks behind
+    is set aside. Each process has its own state. Thread-safe.
     """
 
     def __init__(
@@ -150,8 +151,8 @@ class JsonRpc:
     ) -> _Meaning:
         """Return `read(results)`, with the results in call order. Raises ChainError if no node sends a usable response.
 
-        A failed call's result is an RpcFault; with `isolating`, also an `Unread`. All results come from one node, in
-        requests of up to `at_once` calls, or fewer if the node limits them. If `read` raises ChainError, the next node
+        A failed call's result is an RpcFault or, with `isolating`, an `Unread`. All results come from one node. A
+        request has up to `at_once` calls, or fewer if the node limits them. If `read` raises ChainError, the next node
         is queried.
         """
         last: ChainError | None = None
@@ -168,7 +169,7 @@ class JsonRpc:
         raise last or ChainError("no node sent a usable response")
 
     def stream(self, call: Call, convert: Callable[[dict[str, Any]], Any]) -> Any:
-        """Return the result of one call to this client's only node, parsed as it arrives; see `post_streamed`.
+        """Send one call to this client's only node, and parse the result as it arrives (see `post_streamed`).
 
         Raises TooLarge beyond MAX_STREAMED_BYTES, Truncated after STREAMED_SECONDS, and ChainError. These errors don't
         count as failures of the node.
@@ -188,12 +189,12 @@ class JsonRpc:
 
     @property
     def batch_limit(self) -> int | None:
-        """The largest batch that this client's only node accepts, or None if it has accepted all."""
+        """The largest batch that this client's only node accepts; None if it has accepted every size."""
         (node,) = self._nodes
         return node.batch_limit(self._clock())
 
     def disconnect(self) -> None:
-        """Close pooled connections: behind a load balancer, new ones may reach a different node."""
+        """Close pooled connections. Behind a load balancer, new connections may reach a different node."""
         for node in self._nodes:
             node.session.close()
 
@@ -204,7 +205,7 @@ class JsonRpc:
         return quiet
 
     def each(self) -> list["JsonRpc"]:
-        """Return one client per available node, in order."""
+        """Return a client for each available node, in order."""
         return [self._alone(node) for node in self._in_order()]
 
     def set_aside(self, error: ChainError) -> None:
@@ -213,7 +214,7 @@ class JsonRpc:
             self._note_failure(node, error)
 
     def note_head(self, height: int) -> None:
-        """Record the head of this client's only node; raises ChainError if it ran backwards."""
+        """Record the head of this client's only node. Raises ChainError if it ran backwards."""
         (node,) = self._nodes
         try:
             node.record_head(height, self._clock(), self._head_allowance)
@@ -236,9 +237,10 @@ class JsonRpc:
         return alone
 
     def _in_order(self) -> list[Node]:
-        """Return the available nodes; if all are in a cooldown, the one whose cooldown ends first.
+        """Return the available nodes.
 
-        Raises ChainError without nodes, or if every node sent a `Retry-After` that hasn't passed.
+        If all are in a cooldown, return the node whose cooldown ends first. Raises ChainError if there are no nodes, or
+        if every node sent a `Retry-After` that hasn't passed.
         """
         if not self._nodes:
             raise ChainError("no node is configured for this chain", permanent=True)
@@ -255,7 +257,7 @@ class JsonRpc:
         return [min(retryable, key=lambda node: node.cooldown_until)]
 
     def _compare_heads(self) -> None:
-        """Query the heads of the nodes, unless done recently, and set lagging nodes aside."""
+        """Query the nodes' heads, if this wasn't done recently, and set lagging nodes aside."""
         if self.size < 2 or self._identity.head is None or not self._comparing.acquire(blocking=False):
             return
         try:

@@ -1,8 +1,8 @@
 """One node of a chain as this process knows it: its state, its head, its limits and its cooldown.
 
-A node that failed gets a cooldown, longer each time; `Retry-After` is respected. A node is set aside if its head runs
-backwards, it lags behind the others, it serves another chain, or it was contradicted. A node that limits batch sizes or
-log ranges is healthy: requests adapt to its limits.
+A node that fails gets a cooldown, which is longer each time and at least the node's `Retry-After`. A node is set aside
+if its head runs backwards, if it lags behind the others, if it serves another chain, or if two others contradict it. A
+node that limits batch sizes or log ranges is healthy, and requests adapt to its limits.
 """
 
 import logging
@@ -22,12 +22,13 @@ FIRST_COOLDOWN_SECONDS = 1.0
 LONGEST_COOLDOWN_SECONDS = 60.0
 LONGEST_RETRY_AFTER_SECONDS = 900.0
 SET_ASIDE_SECONDS = 30.0
-# A head that the node didn't reach again for this long is dropped, to follow a chain that was rolled back.
+# If the node's head stays below its highest head for this time, the highest head is forgotten: the chain may have been
+# rolled back.
 HEAD_MEMORY_SECONDS = 120.0
-# Concurrent requests to one node if it accepts only small batches.
+# The number of concurrent requests to a node that accepts only small batches.
 MAX_AT_A_TIME = 8
-# A limit is tested again after this long: it may be temporary, and plans get upgraded. The interval grows each time the
-# limit is confirmed.
+# A limit is tested again after this time, because it may be temporary, or the operator may have bought a larger plan.
+# The interval grows each time the limit is confirmed.
 FIRST_LIMIT_SECONDS = 60.0
 LIMIT_SECONDS = 6 * 3600.0
 _LIMIT_GROWTH = 8
@@ -67,17 +68,17 @@ class Contradicted(NodeFault):
 
 
 class TooManyWaiting(ChainError):
-    """Too many threads of this process wait for the node already. The node was not called and is not at fault."""
+    """Too many threads of this process already wait for the node. The node was not called, so it isn't at fault."""
 
 
 _SET_ASIDE = (Lagging, Contradicted)
 
 
 class Adaptive:
-    """A request size that adapts to a node: halved on failure, doubled after some successes.
+    """A request size that adapts to a node.
 
-    Each failed doubling delays the next one. So a fixed limit costs few failures, and a limit that one unusual block
-    caused is lifted again.
+    It is halved on failure and doubled after some successes. Each failed doubling delays the next. So a fixed limit
+    causes few failures, and a limit that one unusual block caused ends again.
     """
 
     FIRST_SUCCESSES = 10
@@ -118,7 +119,7 @@ class LogLimits:
 
 @dataclass
 class Node:
-    """A node's URL, connection pool and state. Thread-safe; times are monotonic."""
+    """A node's URL, connection pool and state. Thread-safe. Times are monotonic."""
 
     url: str
     session: requests.Session = field(default_factory=requests.Session)
@@ -145,12 +146,12 @@ class Node:
 
     @property
     def name(self) -> str:
-        """The host. The rest of a node URL often holds an access key."""
+        """The host. The rest of a node's URL often contains an access key."""
         try:
             host = urlsplit(self.url).hostname or "node"
         except ValueError:
             return "node"
-        # A half of a surrogate pair in a mistyped URL would break the metrics of all nodes.
+        # Half of a surrogate pair in a mistyped URL would break the metrics of all nodes.
         return host.encode("ascii", "backslashreplace").decode()
 
     def is_ready(self, now: float) -> bool:
@@ -163,7 +164,7 @@ class Node:
             self._enter(NodeState.ANSWERING)
 
     def failed(self, now: float, error: ChainError) -> None:
-        """Record a failure and start a cooldown: exponential, or the `Retry-After` of the node if longer."""
+        """Record a failure and start a cooldown. It grows exponentially, and is at least the node's `Retry-After`."""
         named = min(error.retry_after or 0.0, LONGEST_RETRY_AFTER_SECONDS)
         with self._lock:
             rest = doubled(FIRST_COOLDOWN_SECONDS, LONGEST_COOLDOWN_SECONDS, self.failures)
@@ -177,11 +178,11 @@ class Node:
             self._enter(error.state if isinstance(error, NodeFault) else NodeState.FAILING)
 
     def batch_limit(self, now: float) -> int | None:
-        """Return the largest batch size the node accepts, or None if it has accepted all."""
+        """Return the largest batch size that the node accepts; None if it has accepted every size."""
         return self._batch_limit if now < self._batch_limit_until else None
 
     def note_full_batch(self, size: int, now: float) -> None:
-        """Record that the node accepted a batch of this size, and drop an expired lower limit."""
+        """Record that the node accepted a batch of this size. Remove a lower limit if it has expired."""
         with self._lock:
             if now >= self._batch_limit_until and size > (self._batch_limit or size):
                 self._batch_limit, self._batch_limit_seconds = None, 0.0
@@ -194,7 +195,7 @@ class Node:
         logger.info("node %s accepts batches of up to %s", self.name, size)
 
     def record_head(self, height: int, now: float, allowance: int) -> None:
-        """Record the node's head; raises Lagging if it is more than `allowance` blocks below the last one."""
+        """Record the node's head. Raises Lagging if it is more than `allowance` blocks below the node's last head."""
         with self._lock:
             known = self.known_head(now)
             if known is None or height >= known:
@@ -203,7 +204,7 @@ class Node:
                 raise Lagging(f"the node's head ran backwards from {known} to {height}")
 
     def known_head(self, now: float) -> int | None:
-        """Return the highest block the node reported, or None if that was too long ago."""
+        """Return the highest block that the node reported; None if this was too long ago."""
         return self.head if now - self._head_reached_at < HEAD_MEMORY_SECONDS else None
 
     def health(self) -> NodeHealth:

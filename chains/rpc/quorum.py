@@ -1,11 +1,12 @@
 """Look up transactions by quorum, so that no payment depends on a single node.
 
 With three or more nodes, two must agree on a transaction's block hash, status and transfers before it counts as mined.
-Nodes differ in their abilities (traces, older state), so the evidence of who may claim a transfer is limited to the
-facts that both prove. With fewer nodes there is only failover. If a node doesn't know a transaction, or doesn't send it
-because of its size, the other nodes are queried too.
+Nodes differ in their abilities (traces, older state). So only the facts that both nodes prove are evidence of who may
+claim a transfer. With fewer than three nodes, the first node that responds is believed. If a node doesn't know a
+transaction, or doesn't send it because of its size, the other nodes are queried too.
 
-Limit: two nodes that return the same wrong result are believed. Choose providers that don't share a backend.
+The limit of this: two nodes that return the same wrong result are believed. Choose node providers that don't share a
+backend.
 """
 
 from collections import Counter
@@ -25,10 +26,10 @@ _Result = TypeVar("_Result")
 
 
 def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], query: Query) -> Snapshot:
-    """Return the transactions that the nodes of `rpc` report; `query` reads them from one node.
+    """Return the transactions that the nodes of `rpc` report.
 
-    A transaction that the nodes disagree on is reported as not mined and listed in `contradicted`. Raises ChainError
-    if too few nodes sent a usable response.
+    `query` reads them from one node. If the nodes disagree on a transaction, it is reported as not mined and listed in
+    `contradicted`. Raises ChainError if too few nodes sent a usable response.
     """
     needs_quorum = rpc.size >= NODES_FOR_QUORUM
     results: list[_NodeResult] = []
@@ -60,12 +61,12 @@ def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], query: Query) -> Sn
 
 
 def query_enough(rpc: JsonRpc, query: Callable[[JsonRpc], _Result]) -> list[_Result]:
-    """Return the results of two nodes if a quorum is required, otherwise of one. Raises ChainError."""
+    """If a quorum is required, return the results of two nodes; otherwise of one. Raises ChainError."""
     return _query_until(rpc, query, len, "too few of {} nodes are available")
 
 
 def query_until_agreed(rpc: JsonRpc, query: Callable[[JsonRpc], _Result]) -> _Result:
-    """Return the result that two nodes agree on if a quorum is required, otherwise the first. Raises ChainError."""
+    """If a quorum is required, return the result on which two nodes agree; otherwise the first. Raises ChainError."""
     no_two = "no two of {} nodes sent the same result"
     return _query_until(rpc, query, lambda reports: reports.count(reports[-1]), no_two)[-1]
 
@@ -73,9 +74,10 @@ def query_until_agreed(rpc: JsonRpc, query: Callable[[JsonRpc], _Result]) -> _Re
 def query_items(
     rpc: JsonRpc, keys: Collection[_Key], query: Callable[[JsonRpc, Collection[_Key]], Mapping[_Key, _Result]]
 ) -> dict[_Key, _Result]:
-    """Return the item of each key that two nodes agree on if a quorum is required, otherwise the first node's.
+    """Return an item for each key.
 
-    Keys without such an item are omitted. Raises ChainError if too few nodes sent a usable response.
+    If a quorum is required, two nodes must agree on it; otherwise it is the first node's. Keys without such an item are
+    omitted. Raises ChainError if too few nodes sent a usable response.
     """
     needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
     reports: list[Mapping[_Key, _Result]] = []
@@ -101,7 +103,7 @@ def query_items(
 def _query_until(
     rpc: JsonRpc, query: Callable[[JsonRpc], _Result], count: Callable[[list[_Result]], int], too_few: str
 ) -> list[_Result]:
-    """Query the nodes in turn until `count` of their results reaches the quorum; return the results."""
+    """Query the nodes in turn until `count(results)` reaches the quorum. Return the results."""
     needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
     reports: list[_Result] = []
     failure: ChainError | None = None
@@ -133,12 +135,12 @@ def _unknown(hashes: Sequence[str], results: Sequence[_NodeResult]) -> list[str]
 
 
 def _is_shown(facts: TransactionFacts | None) -> bool:
-    """Return whether a node returned the transaction in full. Others may return one that is too large for it."""
+    """Whether a node returned the transaction in full. If it is too large for this node, other nodes may return it."""
     return facts is not None and facts.is_readable
 
 
 def _first_known(hashes: Sequence[str], results: Sequence[_NodeResult]) -> Snapshot:
-    """Return each transaction from the first node that knows it, and the head of the last node used (failover)."""
+    """Return each transaction from the first node that knows it. The head is that of the last node used."""
     transactions: dict[str, TransactionFacts | None] = dict.fromkeys(hashes)
     head = results[0].snapshot.head
     unresolved: set[str] = set()
@@ -160,12 +162,14 @@ def _first_known(hashes: Sequence[str], results: Sequence[_NodeResult]) -> Snaps
 
 
 def _unsettled(hashes: Sequence[str], results: Sequence[_NodeResult]) -> list[str]:
-    """Return the hashes whose result another node may change."""
+    """Return the hashes for which another node can change the result."""
     return list(hashes) if len(results) < 2 else [h for h in hashes if not _is_settled(_of(h, results))]
 
 
 def _is_settled(reports: Sequence[TransactionFacts | None]) -> bool:
-    """Return whether two nodes agree on all that any node proves, or the transaction is known but not mined."""
+    """Whether no other node is needed: two nodes agree on everything that any node proves, or the transaction is
+    known but not mined.
+    """
     known = [facts for facts in reports if facts is not None]
     agreed = _common(reports)
     if agreed is None:
@@ -174,7 +178,7 @@ def _is_settled(reports: Sequence[TransactionFacts | None]) -> bool:
 
 
 def _proves_more(facts: TransactionFacts, agreed: TransactionFacts) -> bool:
-    """Return whether one node proves more than two agree on. A third may confirm it."""
+    """Whether a node proves more than the facts on which two nodes agree. A third node may confirm it."""
     if facts.is_readable > agreed.is_readable or facts.is_complete > agreed.is_complete:
         return True
     agreed_on = {_moved(transfer): transfer for transfer in agreed.transfers}
@@ -186,7 +190,7 @@ def _proves_more(facts: TransactionFacts, agreed: TransactionFacts) -> bool:
 
 
 def _is_head_unsettled(results: Sequence[_NodeResult]) -> bool:
-    """Return whether only one node reports a safe or finalized block; others may not support these tags."""
+    """Whether only one node reports a safe or finalized block. Other nodes may not support these tags."""
     heads = [result.snapshot.head for result in results]
     return any(
         sum(number is not None for number in numbers) == 1
@@ -211,21 +215,21 @@ def _agreed(hashes: Sequence[str], results: Sequence[_NodeResult]) -> Snapshot:
 
 
 def _common(reports: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
-    """Return the most complete facts of a mined transaction that two nodes agree on."""
+    """Return the most complete facts of a mined transaction on which two nodes agree."""
     mined = [facts for facts in reports if facts is not None and facts.block is not None]
     agreed = [both for one, other in combinations(mined, 2) if (both := _both(one, other)) is not None]
     return max(agreed, key=lambda facts: (facts.is_readable, facts.is_complete), default=None)
 
 
 def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | None:
-    """Return the facts that both reports prove, or None if they contradict each other.
+    """Return the facts that both reports prove; None if they contradict each other.
 
-    A node that can't trace may miss transfers in inner calls and the evidence of who may claim them. The result is
-    then limited to the facts that both prove, and incomplete.
+    A node that can't trace may miss transfers in inner calls, and the evidence of who may claim them. The result then
+    has only the facts that both prove, and is incomplete.
     """
-    if one.commitment != other.commitment:  # finality reaches nodes at different times
+    if one.commitment != other.commitment:  # nodes learn of finality at different times
         one, other = (replace(facts, commitment="confirmed") for facts in (one, other))
-    if one.network_fee != other.network_fee:  # only shown: no reason to distrust the rest
+    if one.network_fee != other.network_fee:  # for display only, so a difference is no contradiction
         one, other = (replace(facts, network_fee=None) for facts in (one, other))
     if one == other:
         return one
@@ -248,7 +252,7 @@ def _without_contents(facts: TransactionFacts) -> TransactionFacts:
 
 
 def _moved_in_both(less: TransactionFacts, more: TransactionFacts) -> tuple[Transfer, ...] | None:
-    """Return the transfers that both report, or None if one lacks a transfer that it can't have missed."""
+    """Return the transfers that both report; None if one lacks a transfer that it can't have missed."""
     seen = {_moved(transfer): transfer for transfer in more.transfers}
     moved = [_moved(transfer) for transfer in less.transfers]
     if not all(transfer in seen for transfer in moved):
@@ -276,7 +280,7 @@ def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
     return replace(
         one,
         references=references,
-        # A mark can only prevent a proof, so one node's report is enough.
+        # A mark can only prevent a proof, so the report of one node is enough.
         is_marked=one.is_marked or other.is_marked,
         made_by=made_by,
         claimable=None if claimable >= one.amount else claimable,
@@ -286,14 +290,14 @@ def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
 def _within_both(
     one: Transfer, of_one: TransactionFacts, other: Transfer, of_other: TransactionFacts, kept: list[Mention]
 ) -> tuple[int, ...]:
-    """Return the indices in `kept` of the calls that enclose the transfer according to both nodes."""
+    """Return the calls that enclose the transfer in both nodes' reports, as indexes into `kept`."""
     theirs = [of_other.mentions[place] for place in other.within]
     ours = [of_one.mentions[place] for place in one.within]
     return tuple(sorted({kept.index(mention) for mention in ours if mention in theirs and mention in kept}))
 
 
 def _is_contradicted(one: TransactionFacts, other: TransactionFacts) -> bool:
-    """Whether two complete reports name different claimants. A missing claimant is no contradiction."""
+    """Whether two complete reports contain different claimants. A missing claimant is no contradiction."""
     others = {_moved(transfer): transfer for transfer in other.transfers}
     pairs = [(transfer, others[_moved(transfer)]) for transfer in one.transfers]
     return any(
@@ -304,10 +308,10 @@ def _is_contradicted(one: TransactionFacts, other: TransactionFacts) -> bool:
 
 
 def _not_mined(reports: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
-    """Return a transaction that no two nodes place in the same block as pending; None if no node knows it.
+    """Return the transaction as pending, because no two nodes report it in the same block. None if no node knows it.
 
-    One node is enough for the intended transfer, because a pending transaction pays nothing yet. Two nodes must agree
-    on the nonce and the effect, because these decide whether a transaction was replaced.
+    The intended transfer can come from one node, because a pending transaction pays nothing yet. Two nodes must agree
+    on the nonce and the effect, because these decide whether the transaction was replaced.
     """
     known = [facts for facts in reports if facts is not None]
     if not known:
@@ -342,7 +346,7 @@ def _set_contradicting_nodes_aside(
 
 
 def _head(results: Sequence[_NodeResult]) -> Head:
-    """Return the heights that at least two nodes have reached, so that no depth depends on one node."""
+    """Return the heights that at least two nodes have reached, so that no confirmation depends on one node."""
     heads = [result.snapshot.head for result in results]
     latest = _second([head.latest for head in heads])
     return Head(

@@ -23,13 +23,13 @@ from config.observe.outside_calls import NODE_METHODS, Kind, Outcome, OutsideCal
 
 Call = tuple[str, list[Any]]
 
-MAX_NESTING = 4096  # a call trace nests two levels for each of at most 1,024 calls
+MAX_NESTING = 4096  # a call trace has at most 1,024 nested calls, with two levels each
 RATE_LIMITED = 429
 _LIMIT_CODES = frozenset({-32005, RATE_LIMITED})
-# An incomplete response above this size counts as too large: some nodes truncate responses at their own limit.
+# An incomplete response above this size counts as too large, because some nodes truncate responses at their own limit.
 _LARGE_BYTES = 1024 * 1024
 _IS_TOO_LARGE = re.compile(r"response.*(too (large|big)|size|exceed)", re.IGNORECASE | re.DOTALL)
-# Messages about timeouts and quotas mention responses as well.
+# Messages about timeouts and quotas also contain the word "response".
 _IS_TEMPORARY = re.compile(
     r"deadline|time(d )?-?out|\brate\b|quota|credits|retr(y|ies)|per (second|minute|day|month)", re.IGNORECASE
 )
@@ -37,7 +37,7 @@ _REASON_BYTES = 4096
 
 
 class Rejected(ChainError):
-    """The node rejected the whole request: an HTTP status, an error for the batch, or too few results."""
+    """The node rejected the whole request, by an HTTP status, an error for the batch, or too few results."""
 
     def __init__(self, message: str, *, retry_after: float | None = None, code: int | None = None) -> None:
         super().__init__(message, retry_after=retry_after)
@@ -45,7 +45,7 @@ class Rejected(ChainError):
 
 
 class TooLarge(ChainError):
-    """The response exceeds our limit or the node's, or did not arrive completely before the deadline."""
+    """The response exceeds our limit or the node's limit, or did not arrive completely before the deadline."""
 
 
 class Truncated(TooLarge):
@@ -53,7 +53,7 @@ class Truncated(TooLarge):
 
 
 class Unreachable(ChainError):
-    """No connection, or a small response was late. The call is not the cause."""
+    """There was no connection, or a small response was late. The call is not the cause."""
 
 
 class NoResponse(ChainError):
@@ -71,7 +71,9 @@ class RpcFault:
 
 @dataclass(frozen=True)
 class Limits:
-    """The timeouts of a request in seconds (without a byte, and in total) and the byte limit of its response."""
+    """A request's timeouts in seconds, and the byte limit of its response. `read_seconds` is the time without a
+    byte.
+    """
 
     connect_seconds: float
     read_seconds: float
@@ -98,9 +100,10 @@ def post_calls(node: Node, ids: Sequence[int], calls: Sequence[Call], limits: Li
 def post_streamed(
     node: Node, id_: int, call: Call, limits: Limits, convert: Callable[[dict[str, Any]], Any]
 ) -> Any:
-    """Return the result of one call, parsed as it arrives. Raises ChainError; TooLarge beyond the limits.
+    """Return the result of one call, parsed as it arrives.
 
-    `convert` maps each JSON object, innermost first, to the value to keep, as `object_hook` does in `json`.
+    Raises ChainError, and TooLarge beyond the limits. `convert` works like `object_hook` in `json`: it maps each JSON
+    object, innermost first, to the value to store.
     """
     body = _request(id_, call)
     NODE_METHODS.labels(node.name).inc()
@@ -115,7 +118,7 @@ def _request(id_: int, call: Call) -> dict[str, Any]:
 
 
 class _Body(BoundedBody):
-    """The body of a node's response; its limits raise ChainError."""
+    """The body of a node's response. Raises ChainError at its limits."""
 
     def __init__(self, response: requests.Response, limits: Limits) -> None:
         ends_at = time.monotonic() + limits.whole_seconds
@@ -155,7 +158,7 @@ def _post(
     except (requests.RequestException, HTTPError) as error:
         if body is not None and body.received > _LARGE_BYTES:
             raise Truncated("the node's response is truncated") from None
-        # The exception's text contains the full URL, so only its type is reported.
+        # Only the exception's type is reported, because its text contains the full URL.
         is_late = isinstance(error, (requests.Timeout, ReadTimeoutError))
         measurement.outcome = Outcome.TIMED_OUT if is_late else Outcome.UNREACHABLE
         message = f"the node could not be reached ({type(error).__name__})"
@@ -187,7 +190,7 @@ def _streamed(body: _Body, convert: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
-    """Build the value that parser events describe, with `convert` applied to each object."""
+    """Build a value from parser events. Apply `convert` to each object."""
     root: list[Any] = []
     stack: list[Any] = []
     keys: list[Any] = []
@@ -217,12 +220,12 @@ def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def describes_large_response(reason: str) -> bool:
-    """Return whether a node's error is about a response that is too large to send (geth: -32003)."""
+    """Whether a node's error says that the response is too large to send (geth: -32003)."""
     return bool(_IS_TOO_LARGE.search(reason)) and not _IS_TEMPORARY.search(reason)
 
 
 def _is_rate_limit(fault: RpcFault) -> bool:
-    """Return whether a call's error is about our quota. Nodes use the same code for searches that find too much."""
+    """Whether a call's error is about our quota. Nodes also use this code for searches that find too much."""
     return fault.code in _LIMIT_CODES and bool(_IS_TEMPORARY.search(fault.message))
 
 
@@ -231,7 +234,7 @@ def _http_error(response: requests.Response, limits: Limits, *, is_single: bool)
     retry_after = float(seconds) if seconds.isascii() and seconds.isdigit() and len(seconds) < 6 else None
     if response.status_code == RATE_LIMITED:
         return Limiting("the node is limiting our rate", retry_after=retry_after)
-    # For a batch, the same status may mean that it has too many calls.
+    # If the request is a batch, this status may mean that it has too many calls.
     is_too_large = is_single and response.status_code == requests.codes.request_entity_too_large
     if is_too_large or describes_large_response(_reason(response, limits)):
         return TooLarge("the node does not send a response of this size")
@@ -242,7 +245,7 @@ def _http_error(response: requests.Response, limits: Limits, *, is_single: bool)
 
 
 def _reason(response: requests.Response, limits: Limits) -> str:
-    """Return the message of a JSON error body; "" for other text, which may come from a gateway."""
+    """Return the message in a JSON error body; "" for other text, which may come from a gateway."""
     try:
         content = json.loads(_Body(response, limits).read(_REASON_BYTES))
     except (ChainError, requests.RequestException, HTTPError, ValueError, RecursionError):
@@ -262,7 +265,7 @@ def _batch_error(response: dict[str, Any]) -> ChainError:
 
 
 def _pair(ids: Sequence[int], responses: Any) -> list[Any]:
-    """Return the results in the order of `ids`; every call must have exactly one response."""
+    """Return the results in the order of `ids`. Every call must have exactly one response."""
     if not isinstance(responses, list):
         raise ChainError("the node's response is not JSON-RPC")
     if len(responses) != len(ids):

@@ -1,4 +1,4 @@
-"""Objects that wallets sign, in the API's responses: transactions, approvals and proofs."""
+"""Transactions, approvals and proofs in the API's responses. Wallets sign them."""
 
 from typing import Annotated, Any
 
@@ -69,7 +69,7 @@ _SOLANA_TRANSACTION = {
     },
 )
 class PayerProofOrder(Answer, kw_only=True):
-    """`payer_proof` of a built transaction."""
+    """The field `payer_proof` of a built transaction."""
 
     message: Annotated[str, doc("The message to sign, byte for byte.")]
     expires_at: Annotated[Time, doc("The deadline for the proof.")]
@@ -98,8 +98,9 @@ class BuiltTransaction(Answer, kw_only=True):
     transaction: Annotated[
         Any,
         doc(
-            "The unsigned transaction. On a sponsored route, it is null on EVM chains; on Solana, the wallet signs it "
-            "without sending it, and the operator's account pays the fee. Send it to `authorizations`.",
+            "The unsigned transaction. On a sponsored route of an EVM chain, it is null. On a sponsored route of "
+            "Solana, the wallet signs it but doesn't send it: send the signed transaction to `authorizations`, and "
+            "the operator's account pays the fee.",
             extra_json_schema={"oneOf": [_EVM_TRANSACTION, _SOLANA_TRANSACTION, {"type": "null"}]},
         ),
     ]
@@ -119,8 +120,8 @@ class BuiltTransaction(Answer, kw_only=True):
     typed_data: Annotated[
         dict[str, Any] | None,
         doc(
-            "On a sponsored route of an EVM chain, the transfer for `eth_signTypedData_v4` (EIP-712, EIP-3009); null "
-            "on other routes. Send the signature to `authorizations`."
+            "The transfer to sign with `eth_signTypedData_v4` (EIP-712, EIP-3009), on a sponsored route of an EVM "
+            "chain; null on other routes. Send the signature to `authorizations`."
         ),
     ]
     expires_at: Annotated[Time, doc("The time at which the route expires.")]
@@ -142,7 +143,7 @@ class BuiltTransaction(Answer, kw_only=True):
 
 @described(
     "TransferProofOrder",
-    "The message that the sender of a transfer signs so that the transfer counts for the request.",
+    "A message for the sender of a transfer. Once the sender signs it, the transfer counts for the request.",
     {
         "message": "shop.example.com wants you to sign in with your Ethereum account: …",
         "expires_at": EXPIRES,
@@ -168,8 +169,8 @@ class PayerProofObject(Answer, kw_only=True):
     payment_id: Annotated[
         str | None,
         doc(
-            "The `id` of the payment, for a transfer that was already sent; else null. If the proof was in "
-            "time, the payment's `bound_by` is `payer`."
+            "The `id` of the payment, if the transfer was already sent; else null. If the proof was in time, the "
+            "payment's `bound_by` is `payer`."
         ),
     ]
     wallet_address: Annotated[str, doc("The wallet, in its chain's canonical form.")]
@@ -203,13 +204,13 @@ class ApprovalObject(Answer, kw_only=True):
     token: Annotated[RouteToken, doc("The token that the customer pays with.")]
     allowance: Annotated[AmountObject, doc("The amount that the spender is currently allowed to spend.")]
     required: Annotated[
-        AmountObject, doc("The amount that the spender needs; zero if no approval is required.")
+        AmountObject,
+        doc("The amount that the spender must be allowed to spend; zero if no approval is required."),
     ]
     transactions: Annotated[
         list[Annotated[Any, Meta(extra_json_schema=_EVM_TRANSACTION)]],
         doc(
-            "The unsigned transactions, in the order to send them; empty if no approval is required. Two "
-            "if the allowance must be reset to zero first. They approve the exact amount, never an "
-            "unlimited one."
+            "The unsigned transactions, in the order to send them; empty if no approval is required. There are two if "
+            "the allowance must be reset to zero first. They approve the exact amount of the route."
         ),
     ]

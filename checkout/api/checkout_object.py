@@ -1,4 +1,4 @@
-"""The checkout in the API's responses: the customer's view, without the merchant's private data."""
+"""The checkout in the API's responses. It is for customers, so it has no private data of the merchant."""
 
 import hashlib
 from typing import Annotated, Any, Literal
@@ -86,12 +86,14 @@ _CHECKOUT: dict[str, Any] = {
 
 @described("CheckoutChain", "A chain, with the details that wallets need.", CHAIN)
 class CheckoutChain(Answer, kw_only=True):
-    id: Annotated[int, doc("The value to send as `chain_id`; on EVM, the EVM chain id. A 64-bit integer.")]
+    id: Annotated[
+        int, doc("The value to send as `chain_id`, a 64-bit integer. On EVM, it is the EVM chain id.")
+    ]
     name: Annotated[str, doc("The display name.")]
     chain_type: Annotated[
         str,
         Choices(families.choices()),
-        doc("The chain family, which decides the format of addresses and transactions."),
+        doc("The chain family. It determines the format of addresses and transactions."),
     ]
     network: Annotated[str, doc("The Solana cluster; empty for mainnet and for other chain families.")]
     native_symbol: Annotated[str, doc("The symbol of the native coin, which pays network fees.")]
@@ -146,29 +148,29 @@ class CheckoutPayment(PaymentFields, kw_only=True):
     is_seen: Annotated[
         bool,
         doc(
-            "Whether a node has seen the transaction. If false, the hash can be wrong, or the transaction "
-            "was not sent."
+            "Whether a node has seen the transaction. If false, the hash may be wrong, or the transaction may not be "
+            "sent."
         ),
     ]
     is_bound: Annotated[
         bool,
         doc(
-            "Whether the transaction is bound to this request. Until it is mined, only its data is checked. "
+            "Whether the transaction is bound to this request. Before it is mined, this is known only from its data. "
             "If false, the customer can still pay in another way."
         ),
     ]
     is_awaiting_signers: Annotated[
         bool,
         doc(
-            "Whether `transaction_hash` is the id of a contract account's proposal that its signers have "
-            "not executed yet. The request can be paid in another way meanwhile."
+            "Whether `transaction_hash` is the id of a contract account's proposal that is not executed yet. "
+            "Meanwhile, the customer can pay in another way."
         ),
     ]
     likely_failure: Annotated[
         FailureCodeText | None,
         doc(
-            "The `failure_code` that the payment will get once its block is confirmed; null if none is "
-            "expected. Until then it stays `processing`, because a reorganisation can change the result."
+            "The `failure_code` that the payment will get once its block is confirmed; null if no failure is "
+            "expected. Until then the payment is `processing`, because a reorganisation can change the result."
         ),
     ]
 
@@ -203,13 +205,13 @@ def checkout_refunds(request: PaymentRequest) -> list[CheckoutRefund]:
 
 @described("PayWith", "Whether the request can be paid with other tokens.", {"is_routed": True})
 class PayWith(Answer, kw_only=True):
-    """`pay_with` of the checkout."""
+    """The field `pay_with` of the checkout."""
 
     is_routed: Annotated[
         bool,
         doc(
-            "Whether this deployment has a routing provider, and so can offer other tokens and chains. The "
-            "provider can still be unreachable."
+            "Whether this deployment has a routing provider, which offers other tokens and chains. The provider can "
+            "be unreachable at the moment."
         ),
     ]
 
@@ -223,12 +225,12 @@ class Checkout(RequestFields, kw_only=True):
     ]
     redirect_url: Annotated[
         str | None,
-        doc("The URL that customers return to; null until completion, and if the merchant sent none."),
+        doc("The URL that customers return to. Null until completion, and always if the merchant sent none."),
     ]
     merchant: Annotated[CheckoutMerchant, doc("The merchant.")]
     payments: Annotated[
         list[CheckoutPayment],
-        doc("Up to 20 payments, newest first. If there are more, bound payments come before others."),
+        doc("Up to 20 payments, newest first. If there are more than 20, bound payments have priority."),
     ]
     refunds: Annotated[list[CheckoutRefund], doc("The open and the completed refunds, oldest first.")]
     is_available: Annotated[
@@ -244,7 +246,7 @@ class Checkout(RequestFields, kw_only=True):
     ]
     deposit_address: Annotated[
         str | None,
-        doc("The request's deposit address; null until it is requested, and while it may not be shown."),
+        doc("The request's deposit address. Null until it is requested, and while it must not be shown."),
     ]
     pay_with: Annotated[PayWith, doc("Whether customers can pay with other tokens.")]
     is_final: Annotated[bool, doc("Whether no further change is expected.")]
@@ -253,7 +255,7 @@ class Checkout(RequestFields, kw_only=True):
 
 
 def checkout_object(request: PaymentRequest) -> Checkout:
-    """Return the checkout without the server's time."""
+    """Return the checkout, without the server's time (see `with_server_time`)."""
     payments = weightiest_payments(request)
     is_final = request.status != PaymentRequest.Status.ACTIVE and not any(
         payment.is_open for payment in payments
@@ -265,7 +267,7 @@ def checkout_object(request: PaymentRequest) -> Checkout:
         chain=CheckoutChain.of(request.chain),
         cancel_url=return_url(request.cancel_url, request),
         redirect_url=return_url(request.redirect_url, request) if completed else None,
-        # The merchant sends a refund themselves, so its page has no support contact.
+        # The merchant pays the refund, so the refund's page doesn't show the merchant's support contact.
         merchant=CheckoutMerchant.of(request.merchant, has_support=not request.is_refund),
         payments=[checkout_payment(payment) for payment in payments],
         refunds=refunds,
@@ -279,10 +281,11 @@ def checkout_object(request: PaymentRequest) -> Checkout:
 
 
 def _is_available(request: PaymentRequest) -> bool:
-    """Whether money may be sent for the request.
+    """Whether the customer may send money.
 
-    The amount of a failed refund may have been refunded otherwise. An active request can be paid in full: if a
-    reorganised payment comes back after others replaced it, the request waits for the merchant.
+    A failed refund is not payable, because the merchant may have refunded the amount in another way. An active request
+    can already be paid in full: a payment was reorganised, others replaced it, and then it came back. The request then
+    waits for the merchant.
     """
     if request.status != PaymentRequest.Status.ACTIVE:
         return request.is_available
@@ -291,17 +294,17 @@ def _is_available(request: PaymentRequest) -> bool:
 
 
 def _is_routed(request: PaymentRequest) -> bool:
-    """Whether other tokens may be offered. Refunds are paid in the requested token."""
+    """Whether the customer may pay with other tokens. A refund is always paid in the requested token."""
     return bool(settings.ROUTING_PROVIDERS) and is_on(Feature.SWAPS) and not request.is_refund
 
 
 def details_etag(checkout: Checkout) -> str:
-    """Return the ETag of the details, before the server's time is added."""
+    """Return the ETag of the details. It doesn't depend on the server's time, which is added later."""
     return '"' + hashlib.sha256(msgspec.json.encode(checkout)).hexdigest()[:32] + '"'
 
 
 def with_server_time(checkout: Checkout) -> Checkout:
-    """Add the server's time, which the ETag excludes, and return the same object."""
+    """Add the server's time to the details, and return them."""
     checkout.server_time = required_timestamp(timezone.now())
     return checkout
 
@@ -309,7 +312,7 @@ def with_server_time(checkout: Checkout) -> Checkout:
 def _poll_in_ms(
     request: PaymentRequest, payments: list[Payment], refunds: list[CheckoutRefund], is_final: bool
 ) -> int:
-    """Return the polling interval: about one block while a payment is open."""
+    """Return the polling interval. If a payment is open, it is about one block."""
     if is_final:
         is_refunding = any(refund.status != Refund.Status.COMPLETED for refund in refunds)
         return _IDLE_POLL_MS if is_refunding else _FINAL_POLL_MS

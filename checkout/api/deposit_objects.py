@@ -19,7 +19,9 @@ _ADDRESS: dict[str, Any] = {"address": "0x4bC1d0E6f9b8D2d1F6a2f9E1b7A65F3E5D4C3B
 
 
 @described(
-    "Deposit", "The values that a deposit address is computed from (CREATE2), to check it offline.", _DEPOSIT
+    "Deposit",
+    "The values from which the deposit address is computed (CREATE2). Use them to check the address offline.",
+    _DEPOSIT,
 )
 class DepositObject(Answer, kw_only=True):
     factory: Annotated[str, doc("The contract that deploys the forwarder behind the address.")]
@@ -27,7 +29,7 @@ class DepositObject(Answer, kw_only=True):
         str, Meta(pattern=_HASH), doc("The Keccak-256 hash of the 16 bytes of the payment request's UUID.")
     ]
     init_code: Annotated[
-        str, doc("The code that deploys the forwarder; it ends with the recipient's address.")
+        str, doc("The code that deploys the forwarder. It ends with the recipient's address.")
     ]
     init_code_hash: Annotated[str, Meta(pattern=_HASH), doc("The Keccak-256 hash of `init_code`.")]
 
@@ -35,7 +37,7 @@ class DepositObject(Answer, kw_only=True):
 @described("DepositAddress", "The deposit address of a payment request.", _ADDRESS)
 class DepositAddressObject(Answer, kw_only=True):
     address: Annotated[
-        str, doc("The address to send to. Money there can only be moved to the request's recipient.")
+        str, doc("The address to send to. Money at this address can only move to the request's recipient.")
     ]
     deposit: Annotated[DepositObject, doc("The values that the address is computed from.")]
 

@@ -1,4 +1,4 @@
-"""Estimate the fees of a direct payment; the customer's wallet later shows the exact fee."""
+"""Estimate the fees of a direct payment. The customer's wallet shows the exact fee later."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,13 +19,16 @@ Client = Callable[[Chain], ChainClient]
 
 
 def usual_fee(token: Token, *, client: Client = get_client) -> int | None:
-    """Return the usual cost of a transfer of the token, in base units of its chain's coin; None if unknown."""
+    """Return the usual fee of a token transfer, in base units of the chain's coin. Return None if it is unknown."""
     key = f"network-fee:{token.chain_id}:{'coin' if token.is_native else 'token'}"
     return _cached(key, token.chain, lambda chain: client(chain).usual_fee(token.contract_address))
 
 
 def account_deposit(token: Token, recipient: str, *, client: Client = get_client) -> int | None:
-    """Return the deposit that opens the recipient's token account, in base units of the coin; None if unknown."""
+    """Return the deposit for a new token account of the recipient, in base units of the coin.
+
+    Return None if it is unknown.
+    """
     key = f"account-deposit:{token.chain_id}:{token.contract_address}:{recipient}"
     return _cached(
         key, token.chain, lambda chain: client(chain).account_deposit(token.contract_address, recipient)
@@ -33,9 +36,11 @@ def account_deposit(token: Token, recipient: str, *, client: Client = get_client
 
 
 def _cached(key: str, chain: Chain, query: Callable[[Chain], int]) -> int | None:
-    """Return the cached amount, or query the chain and cache it for KEPT_SECONDS; None if no node responds.
+    """Return the cached amount.
 
-    Takes at most DEADLINE_SECONDS, so that routes are not delayed.
+    If there is none, query the chain and cache the amount for KEPT_SECONDS. Return None if no node responds.
+
+    It takes at most DEADLINE_SECONDS, because routes wait for it.
     """
     with suppress(RedisError):
         if isinstance(cached := cache.get(key), int):

@@ -1,7 +1,8 @@
-"""The status of a payment for the page: in progress, completed, or with a warning.
+"""The status of payments, as the page shows it.
 
-Anyone with the link can submit a hash, so only a transaction that a node has seen and that is bound to the request is
-in progress. Everything else is a notice beside the ways to pay.
+Anyone with the link can submit the hash of any transaction. So a payment is in progress only if a node has seen its
+transaction, and if the transaction is bound to the request. For any other hash, the page shows a warning, and the
+customer can still pay.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ MAX_NOTICES = 3
 
 
 class PaymentWarning(StrEnum):
-    """Why a submitted transaction is not in progress."""
+    """The reason why a submitted payment is not in progress."""
 
     UNSEEN = "unseen"
     """No node knows the transaction: its hash is wrong, it is on another network, or it has not spread yet."""
@@ -27,7 +28,10 @@ class PaymentWarning(StrEnum):
 
 
 def is_under_way(payment: dict[str, Any]) -> bool:
-    """Whether the public payment object is in progress. The service itself sends a sponsored payment."""
+    """Whether the payment is in progress.
+
+    No node needs to have seen a sponsored payment, because the service itself sends it.
+    """
     return (
         payment["status"] in Payment.OPEN
         and (payment["is_seen"] or payment["sponsored"])
@@ -42,13 +46,13 @@ def failure_of(payment: dict[str, Any]) -> str | None:
 
 
 def warning_for(payment: dict[str, Any]) -> PaymentWarning | None:
-    """Return why the payment is not in progress; None if it is, or if it is completed."""
+    """Return why the payment is not in progress. Return None if it is in progress or completed."""
     if payment["status"] == Payment.Status.COMPLETED or is_under_way(payment):
         return None
     code = failure_of(payment)
     if payment["is_awaiting_signers"] and code is None:
         return PaymentWarning.SIGNERS
-    # While the payment is pending, no worker has checked it.
+    # A pending payment has not been checked yet.
     is_missing = not payment["is_seen"] and payment["status"] != Payment.Status.PENDING
     if code == FailureCode.TRANSACTION_NOT_FOUND or (code is None and is_missing):
         return PaymentWarning.UNSEEN
@@ -56,9 +60,9 @@ def warning_for(payment: dict[str, Any]) -> PaymentWarning | None:
 
 
 def payments_with_warnings(payments: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the newest payments that need a warning, each with its `warning` and `code`.
+    """Return the newest payments that need a warning. Each has its `warning` and `code`.
 
-    `payments` are public payment objects, newest first. Payments older than a completed one are ignored.
+    `payments` are the API's payment objects, newest first. Payments older than a completed one need no warning.
     """
     return list(_with_warnings(payments))[:MAX_NOTICES]
 
@@ -73,7 +77,7 @@ def _with_warnings(payments: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def page_state(checkout: dict[str, Any]) -> str:
-    """Return the page's state: `processing` only for an open payment that is bound to the request."""
+    """Return the state that the page shows. It is `processing` only if an open payment is bound to the request."""
     if checkout["status"] != PaymentRequest.Status.ACTIVE:
         return str(checkout["status"])
     if any(is_under_way(payment) for payment in checkout["payments"]):
@@ -87,7 +91,7 @@ def paid_so_far(checkout: dict[str, Any]) -> int:
 
 
 def is_paid_too_much(checkout: dict[str, Any]) -> bool:
-    """Whether the customer overpaid. The surplus of a conversion doesn't count."""
+    """Whether the customer overpaid. A swap's surplus doesn't count."""
     is_over = checkout["amount_overpaid"]["raw"] != "0"
     return (
         checkout["status"] == PaymentRequest.Status.COMPLETED
@@ -97,8 +101,9 @@ def is_paid_too_much(checkout: dict[str, Any]) -> bool:
 
 
 def is_whole_shown(checkout: dict[str, Any]) -> bool:
-    """Whether the page shows the paid amount instead of the requested one: after an overpayment, even if it was
-    refunded.
+    """Whether the page shows the paid amount instead of the requested one.
+
+    It does after an overpayment, even if that was refunded.
     """
     is_beyond = int(checkout["amount_paid"]["raw"]) > int(checkout["amount"]["raw"])
     is_refunded = (
@@ -110,8 +115,9 @@ def is_whole_shown(checkout: dict[str, Any]) -> bool:
 
 
 def is_extra_from_conversion(checkout: dict[str, Any]) -> bool:
-    """Whether the excess is a swap's surplus: the newest payment is a swap, and the request was not paid in full
-    without it.
+    """Whether the excess is only a swap's surplus.
+
+    That is so if the newest payment is a swap, and without it the request was not paid in full.
     """
     paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
     if not paid or paid[0]["type"] != Payment.Type.SWAP:

@@ -26,11 +26,11 @@ class RefundBuildViewSet(RefundViewSet):
         tag="Refunds",
         summary="Build a refund's transaction",
         description=(
-            "Returns the unsigned transaction of a refund, for your wallet to sign and send. The "
-            "transaction was simulated, and contains a reference by which the service finds it. A failed "
-            "refund becomes `ready` and reserves its amount again; if other refunds have used the amount, "
-            "the error is `refund_too_large`. Each call builds a new transaction. Sign only the newest "
-            "one, once."
+            "Returns the unsigned transaction of a refund, for your wallet to sign and send. The service simulates "
+            "the transaction first. The transaction contains a reference, by which the service finds it on the chain. "
+            "If the refund had failed, it becomes `ready` and reserves its amount again. If other refunds have used "
+            "that amount, the error is `refund_too_large`. Each call builds a new transaction. Sign only the newest "
+            "one, and sign it only once."
         ),
         path={"id": "The refund's `id`."},
         body=BuildRefundSerializer,

@@ -38,8 +38,8 @@ class RouteToken(Answer, kw_only=True):
     id: Annotated[
         int | None,
         doc(
-            "The value to send as `token_id`; null for a token outside the catalogue: send its address "
-            "instead."
+            "The value to send as `token_id`. Null for a token outside the catalogue; send its address as "
+            "`token_address` instead."
         ),
     ]
     symbol: Annotated[str, doc("The symbol, for display only. Other tokens can have the same symbol.")]
@@ -52,7 +52,7 @@ class RouteToken(Answer, kw_only=True):
 
     @classmethod
     def of(cls, token: Token) -> "RouteToken":
-        """Return a token with its chain; `id` is null if the token is not in the catalogue."""
+        """Return a token with its chain. `id` is null if the token is not in the catalogue."""
         return cls(
             id=None if token.is_only_listed else token.id,
             symbol=token.symbol,
@@ -73,7 +73,7 @@ class _Side(Answer, kw_only=True):
 
 @described("RouteFrom", "The tokens that leave the customer's wallet.", SIDE)
 class RouteFrom(_Side, kw_only=True):
-    """`from` of a route."""
+    """The field `from` of a route."""
 
 
 @described("RouteTo", "The tokens that arrive in the merchant's wallet.", ARRIVING)
@@ -100,7 +100,7 @@ class RouteFee(Answer, kw_only=True):
     amount: Annotated[AmountObject, doc("The amount.")]
     usd: Annotated[str | None, dollars("The fee's value.")]
     included: Annotated[
-        bool, doc("Whether `from.amount` includes the fee. If false, the customer pays it in addition.")
+        bool, doc("Whether `from.amount` includes the fee. If false, the customer pays the fee in addition.")
     ]
 
 
@@ -121,9 +121,9 @@ class RouteStep(Answer, kw_only=True):
     type: Annotated[
         str,
         doc(
-            "`approve`: the wallet allows the router to spend the token, if it has not allowed it before. `swap`, "
-            "`bridge`: the wallet sends the transaction, and the tool executes it. `transfer`: the "
-            "merchant receives the money."
+            "`approve`: the wallet allows the router to spend the token; skip this step if it is allowed already. "
+            "`swap`, `bridge`: the wallet sends the transaction, and the tool executes it. `transfer`: the merchant "
+            "receives the money."
         ),
     ]
     chain_id: Annotated[int, doc("The chain of this step.")]
@@ -160,14 +160,17 @@ class RouteObject(Answer, kw_only=True):
     fees: Annotated[
         list[RouteFee],
         doc(
-            "The route's fees. A direct route has none, except on Solana: the first payer pays a deposit "
+            "The route's fees. A direct route has none, with one exception on Solana: the first payer pays a deposit "
             "that opens the recipient's token account."
         ),
     ]
     gas: Annotated[RouteGas, doc("The network fee.")]
     duration_seconds: Annotated[
         int | None,
-        doc("The estimated time until the payment is confirmed; null if the chain's finality decides.", ge=0),
+        doc(
+            "The estimated time in seconds until the payment is confirmed; null if the chain's finality decides.",
+            ge=0,
+        ),
     ]
     steps: Annotated[list[RouteStep], doc("The steps, in order.")]
     provider: Annotated[str | None, doc("The routing provider; null for a direct route.")]
@@ -175,8 +178,9 @@ class RouteObject(Answer, kw_only=True):
     sponsored: Annotated[
         bool,
         doc(
-            "Whether the operator pays the network fee: the customer signs `typed_data` or, on Solana, `transaction`, "
-            "and needs no coin for gas. Send what the wallet signed to `authorizations`."
+            "Whether the operator pays the network fee, so that the customer needs no coin for gas. The customer "
+            "signs `typed_data` or, on Solana, `transaction`. Send the signature or the signed transaction to "
+            "`authorizations`."
         ),
     ]
     warnings: Annotated[list[RouteWarning], doc("Warnings to show before the customer pays; usually empty.")]
@@ -213,10 +217,11 @@ class Routes(Answer, kw_only=True):
 def route_object(
     route: Route, warnings: Sequence[Warned] = (), network_fee: int | None = None, deposit: int = 0
 ) -> RouteObject:
-    """Return one route. The route's token, chain and request must be loaded, and the request's token and chain.
+    """Return one route.
 
-    `network_fee` and `deposit` (for the recipient's token account) are the estimates for a direct route, in base units
-    of its chain's coin.
+    Load the token, chain and request of the route, and the token and chain of the request, before the call.
+    `network_fee` and `deposit` are estimates for a direct route, in base units of the chain's coin. The deposit opens
+    the recipient's token account.
     """
     parts = _swap(route) if route.type == PaymentType.SWAP else _direct(route, network_fee, deposit)
     return RouteObject(
@@ -231,14 +236,20 @@ def route_object(
 
 
 def usd_text(value: Decimal | None) -> str | None:
-    """Return dollars as text, to the cent, and below a cent with two significant digits; None if unknown."""
+    """Return US dollars as text, rounded to the cent.
+
+    Below a cent, there are two significant digits. Return None if unknown.
+    """
     if value is None or value == 0 or value >= _CENT:
         return None if value is None else f"{value:.2f}"
     return f"{value.quantize(Decimal(1).scaleb(value.adjusted() - 1)):f}"
 
 
 def _direct(route: Route, network_fee: int | None, deposit: int) -> dict[str, Any]:
-    """Return the fields of a direct route. The whole amount arrives; the network fee and any deposit are additional."""
+    """Return the fields of a direct route.
+
+    The whole amount arrives. The network fee and any deposit are added to it.
+    """
     token = route.token
     usd = token_list.usd_value(route.chain_id, token.contract_address, route.amount, token.decimals)
     side = _side(route.chain, token, route.amount, usd)
@@ -319,7 +330,7 @@ def _fee(fee: dict[str, Any]) -> RouteFee:
 
 
 def _gas(chain: Chain, quoted: list[dict[str, Any]]) -> RouteGas:
-    """Return the provider's network fee. Its amount is null unless all of it is in the native coin."""
+    """Return the provider's network fee. Its amount is null if a part of the fee isn't in the native coin."""
     is_native = bool(quoted) and all(fee["chain_id"] == chain.pk and fee["token"] == "" for fee in quoted)
     total = (
         AmountObject.of(sum(int(fee["amount"]) for fee in quoted), quoted[0]["decimals"])

@@ -1,4 +1,4 @@
-"""Warnings about a route, such as that the payment may need the merchant's acceptance."""
+"""Warnings about a route. For example, the merchant may have to accept the payment."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ class Warned:
 
 
 def route_warnings(chain: Chain, wallet_address: str) -> list[Warned]:
-    """Return the warnings for payments of this wallet on `chain`.
+    """Return the warnings about payments of this wallet on `chain`.
 
-    Empty if the chain doesn't respond within DEADLINE_SECONDS: warnings never make a route fail.
+    A route never fails because of its warnings: if the chain doesn't respond within DEADLINE_SECONDS, there are none.
     """
     results = query_all(
         [chain],

@@ -1,4 +1,4 @@
-"""The bodies that the checkout's endpoints accept."""
+"""The bodies of calls to the checkout's endpoints."""
 
 from typing import Any
 
@@ -41,18 +41,18 @@ class RoutesSerializer(StrictSerializer):
         allow_null=True,
         allow_blank=True,
         help_text=(
-            "The contract or mint of the token to pay with; empty for native coin. It can be outside the "
-            "catalogue if a routing provider lists it."
+            "The contract or mint of the token to pay with; empty for native coin. Tokens outside the catalogue are "
+            "allowed if a routing provider lists them."
         ),
     )
     allow_parallel = TrueOrFalseField(
         default=False,
         allow_null=True,
-        help_text="Whether to return routes even if a payment in progress covers the remaining amount.",
+        help_text="Whether to return routes although a payment in progress already covers the remaining amount.",
     )
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
-        """Require exactly one of `token_id` and `token_address`; null counts as missing."""
+        """Require exactly one of `token_id` and `token_address`. Null counts as missing."""
         attrs = {name: value for name, value in attrs.items() if value is not None}
         if ("token_id" in attrs) == ("token_address" in attrs):
             code = "parameter_invalid" if "token_id" in attrs else "parameter_missing"
@@ -66,7 +66,7 @@ class ChainIdsField(serializers.ListField):
         super().__init__(child=WholeNumberField(), allow_empty=False, max_length=MAX_CHAINS, **options)
 
     def to_internal_value(self, data: Any) -> list[int]:
-        """Return the ids, or report the list or each invalid item."""
+        """Return the ids. Report an error of the list, or of each invalid item."""
         if not isinstance(data, list):
             raise invalid(f"This should be an array of chain ids; got {kind_of(data)}.")
         if not 0 < len(data) <= MAX_CHAINS:
@@ -105,23 +105,24 @@ class BuildTransactionSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "How to bind the transaction to the request. Default: by its reference, if the transaction can "
-            "contain one. Leave it out for a `swap` route, which the provider's id binds."
+            "How to bind the transaction to the request: `reference` writes the request's reference into it, `payer` "
+            "needs the wallet's signature (`payer-proof`). Default: `reference` if the transaction can contain one. "
+            "Leave it out for a `swap` route: its provider's id binds it."
         ),
     )
     batch = TrueOrFalseField(
         default=False,
         allow_null=True,
         help_text=(
-            "Whether the wallet sends the approvals of `check-approval` and then the transaction in one atomic batch "
-            "(EIP-5792 `wallet_sendCalls`). Only for a `swap` route on EVM."
+            "Whether the wallet sends the approvals and the transaction in one atomic batch (`wallet_sendCalls` of "
+            "EIP-5792). The approvals come from `check-approval`. Only for a `swap` route on EVM."
         ),
     )
     allow_parallel = TrueOrFalseField(
         default=False,
         allow_null=True,
         help_text=(
-            "Whether to build the transaction even if a payment in progress covers the remaining amount."
+            "Whether to build the transaction although a payment in progress already covers the remaining amount."
         ),
     )
 
@@ -150,19 +151,19 @@ class SubmitPaymentSerializer(StrictSerializer):
         allow_null=True,
         allow_blank=True,
         help_text=(
-            "The route that the transaction was built for. Only a hint: the transaction is verified on chain."
+            "The route that the transaction was built for. It is only a hint, since the transaction is verified on "
+            "the chain."
         ),
     )
 
 
 @described(
     "SignedAuthorization",
-    "What the wallet signed for a sponsored route: the signature of its `typed_data` or, on Solana, its signed "
-    "`transaction`. Set one of the two.",
+    "The signature for a sponsored route. On EVM, set `signature`; on Solana, set `transaction`.",
     {"route_id": _ROUTE_ID, "signature": "0x" + "1b" * 65},
 )
 class AuthorizationSerializer(StrictSerializer):
-    """The body of POST …/authorizations: what the payer signed, for the operator to send."""
+    """The body of POST …/authorizations: a transfer that the payer signed. The operator sends it."""
 
     route_id = TextField(max_length=64, help_text="The `id` of the sponsored route.")
     signature = TextField(
@@ -170,18 +171,21 @@ class AuthorizationSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         code=ErrorCode.SIGNATURE_INVALID,
-        help_text="The signature by the wallet's own key: 65 bytes in hex, or 64 (EIP-2098).",
+        help_text=(
+            "The signature of the route's `typed_data`, in hex: 65 bytes, or 64 in the compact form of EIP-2098. A "
+            "contract account's signature (EIP-1271) is rejected."
+        ),
     )
     transaction = TextField(
         max_length=10_000,
         required=False,
         allow_null=True,
         code=ErrorCode.SIGNATURE_INVALID,
-        help_text="On Solana, the transaction as the wallet's `signTransaction` returned it, in base64.",
+        help_text="The signed transaction in base64, as the wallet's `signTransaction` returned it. Only on Solana.",
     )
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
-        """Require exactly one of `signature` and `transaction`; null counts as missing."""
+        """Require exactly one of `signature` and `transaction`. Null counts as missing."""
         attrs = {name: value for name, value in attrs.items() if value is not None}
         if ("signature" in attrs) == ("transaction" in attrs):
             code = "parameter_invalid" if "signature" in attrs else "parameter_missing"
@@ -208,31 +212,34 @@ class ProofMessageSerializer(StrictSerializer):
     {"route_id": _ROUTE_ID, "wallet_address": _WALLET, "signature": "0x" + "1b" * 65},
 )
 class PayerProofSerializer(StrictSerializer):
-    """The body of POST …/payer-proof: the signature of a message for a route, or for a transfer that was sent."""
+    """The body of POST …/payer-proof: the signature of a message about a route, or about a transfer that was sent."""
 
     route_id = TextField(
         max_length=64,
         required=False,
         allow_null=True,
-        help_text="The `id` of the route, for a payment that is not sent yet.",
+        help_text="The `id` of the route, if the transfer is not sent yet.",
     )
     payment_id = TextField(
         max_length=64,
         required=False,
         allow_null=True,
-        help_text="The `id` of the payment, for a transfer that was already sent.",
+        help_text="The `id` of the payment, if the transfer is already sent.",
     )
     wallet_address = AddressField(
-        help_text="The wallet that signed: the payer, or the sender of the transfer."
+        help_text="The wallet that signed the message and sends the transfer, or sent it."
     )
     signature = TextField(
         max_length=10_000,
         code=ErrorCode.SIGNATURE_INVALID,
-        help_text="On EVM, the `personal_sign` signature in hex, or an EIP-1271 signature; on Solana, base58.",
+        help_text=(
+            "The signature of the message. On EVM in hex, by `personal_sign` or by a contract account (EIP-1271); on "
+            "Solana in base58."
+        ),
     )
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
-        """Require exactly one of `route_id` and `payment_id`; null counts as missing."""
+        """Require exactly one of `route_id` and `payment_id`. Null counts as missing."""
         attrs = {name: value for name, value in attrs.items() if value is not None}
         if ("route_id" in attrs) == ("payment_id" in attrs):
             code = "parameter_invalid" if "route_id" in attrs else "parameter_missing"

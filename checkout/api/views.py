@@ -1,4 +1,4 @@
-"""The checkout's public endpoints. Anyone who knows a request's id or shortcode may call them."""
+"""The checkout's public endpoints. Everyone who knows a request's id or shortcode may call them."""
 
 from typing import Any
 
@@ -103,16 +103,17 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Stream a checkout's changes",
         description=(
-            "Streams server-sent events: an `update` at the start and at each change, with the `ETag` as "
-            "its `id` and the checkout as its `data`, and a comment every 15 seconds. If the deployment "
-            "has no `events` process (404) or too many streams are open (503), poll the checkout instead."
+            "Streams server-sent events. An `update` comes at the start and after each change: its `id` is the "
+            "`ETag`, and its `data` is the checkout. A comment comes every 15 seconds. If the call returns 404 (the "
+            "deployment has no `events` process) or 503 (too many streams are open), poll the checkout instead."
         ),
         path=_REQUEST,
         answers={(200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, "The stream.")},
     )
     def events(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
-        """Return 404: the `events` process serves streams, and a call here means that its proxy rule is
-        missing.
+        """Return 404.
+
+        The `events` process serves streams. If a call arrives here, the proxy has no rule for that process.
         """
         find_request(id)
         message = "Changes are not streamed here. Poll the payment request instead."
@@ -123,8 +124,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="List routes",
         description=(
-            "Lists the routes to pay the remaining amount from one wallet with one token. The requested "
-            "token has one `direct` route. If there are no routes, the response is 200 with a `reason`."
+            "Lists the routes by which one wallet can pay the remaining amount with one token. If it is the requested "
+            "token, the list has one `direct` route. If there are no routes, the response is 200 with a `reason`."
         ),
         path=_REQUEST,
         body=RoutesSerializer,
@@ -142,7 +143,7 @@ class CheckoutViewSet(viewsets.ViewSet):
     def routes(self, request: Request, id: str) -> Response:
         payment_request = find_request(id)
         body = validated(RoutesSerializer, request)
-        # A refund may be paid in an inactive token.
+        # A refund may use an inactive token.
         active_only = not payment_request.is_refund
         chain = chain_of(body["chain_id"], active_only=active_only)
         wallet_address = wallet_of(chain, body["wallet_address"])
@@ -213,12 +214,12 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Prove who pays",
         description=(
-            "Submits the wallet's signature, for transactions that can't contain a reference. With "
-            "`route_id`, a transfer from this wallet counts for the request if it is mined within 60 "
-            "minutes after the route was built. With `payment_id`, the wallet's transfers in that "
-            "payment's transaction count, up to the remaining amount, if you submit the proof within 60 "
-            "minutes of their block and before the request ends. The time of the proof then counts as the "
-            "time of payment. A late proof only sets `sender_signed_at`; the merchant can accept the payment."
+            "Submits the wallet's signature, which binds a transfer that contains no reference.\n\nBefore the "
+            "transfer is sent, use `route_id`: a transfer from this wallet counts for the request if it is mined "
+            "within 60 minutes after the route was built.\n\nAfter the transfer, use `payment_id`: the wallet's "
+            "transfers in that payment's transaction count, up to the remaining amount. Submit the proof within 60 "
+            "minutes of their block and before the request ends. The time of the proof counts as the time of payment. "
+            "A later proof only sets `sender_signed_at`; the merchant can then accept the payment."
         ),
         path=_REQUEST,
         body=PayerProofSerializer,
@@ -271,10 +272,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Get the message that proves a transfer",
         description=(
-            "Returns the message that binds an unbound payment to the request once the sender's wallet "
-            "signs it. Submit the signature to `payer-proof`. By signing, the sender declares that the "
-            "transfer pays this order and no other. If a visitor did not submit the transaction, show them the "
-            "order before you open their wallet."
+            "Returns a message for the wallet that sent an unbound payment. Its signature binds the payment to the "
+            "request: submit it to `payer-proof`. By signing, the sender declares that the transfer pays this order "
+            "and no other. If another visitor submitted the transaction, show the order before you open the wallet."
         ),
         path={**_REQUEST, "payment_id": "The payment's `id`."},
         body=ProofMessageSerializer,
@@ -302,13 +302,13 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Show the deposit address",
         description=(
-            "Returns the request's deposit address: an EVM address that can only forward to the request's "
-            "recipient. The requested token, sent there on the requested chain from any wallet or exchange, "
-            "counts for this request and needs no reference. The address is watched from "
-            "the first call on. Later calls return the same address, also after the request ended.\n\n"
-            "Before an address is shown, nodes simulate a payment to it and the sweep to the recipient. There "
-            "is no address for tokens that take fees or change balances, nor for a recipient that is a "
-            "contract. You can confirm such a recipient in the portal, for tokens but not for native coin."
+            "Returns the request's deposit address: an EVM address that can only forward to the request's recipient. "
+            "Customers send the requested token to it, on the requested chain, from any wallet or exchange. The "
+            "transfer counts for this request and needs no reference. The service watches the address from the first "
+            "call on. Later calls return the same address, even after the request has ended.\n\n"
+            "Before the first call returns, nodes simulate a payment to the address and its sweep to the recipient. "
+            "Tokens that take fees or change balances have no deposit address. A recipient that is a contract has "
+            "none until you confirm it in the portal, and never has one for native coin."
         ),
         path=_REQUEST,
         errors=[
@@ -331,14 +331,15 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Submit a signed transfer",
         description=(
-            "Submits what the wallet signed for a sponsored route: the signature of its `typed_data` or, on Solana, "
-            "its `transaction`. The operator's account sends the transfer and pays the network fee. The transfer is "
-            "simulated and stored before it is sent. You can submit a signature again: it returns the same payment. "
-            "If the transfer was sent already, by any account, its payment is found.\n\n"
-            "On Solana, the customer signs the transaction without sending it, and the operator's account signs last. "
-            "The wallet may change the limit and the price of compute units and add assertions of the Lighthouse "
-            "program; with any other change, the transaction is rejected with `signature_invalid`.\n\n"
-            "If the fee can't be paid for this customer, offer the other direct route."
+            "Submits the wallet's signature for a sponsored route: of the route's `typed_data` on EVM, of its "
+            "`transaction` on Solana. The operator's account sends the transfer and pays the network fee. The service "
+            "simulates and stores the transfer before it sends it. If you submit the signature again, you get the "
+            "same payment. This also works if another account has sent the transfer meanwhile.\n\n"
+            "On Solana, the customer's wallet signs the transaction but doesn't send it; the operator's account signs "
+            "last. The wallet may change the limit and the price of compute units, and add assertions of the "
+            "Lighthouse program. A transaction with any other change is rejected with `signature_invalid`.\n\n"
+            "If the error is `sponsoring_unavailable`, offer the other direct route, for which the customer pays the "
+            "fee."
         ),
         path=_REQUEST,
         body=AuthorizationSerializer,
@@ -375,13 +376,15 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Submit a transaction",
         description=(
-            "Submits the hash that the wallet returned. Verification starts within about a second. Submitting "
-            "a hash again changes nothing. A transaction that speeds up a payment continues that payment.\n\n"
-            "Each client address can have at most 5 open payments of a request. A request accepts at most 30 public "
+            "Submits the hash that the wallet returned. Verification starts within about a second. Submitting a hash "
+            "again changes nothing. If the transaction is a speed-up of an earlier one, that payment continues with "
+            "the new hash.\n\n"
+            "For each request, a client address can have at most 5 open payments. A request accepts at most 30 public "
             "submissions in total; hashes that no node knows and transactions older than the request don't count. "
             "Neither limit rejects a mined transaction that is bound to the request.\n\n"
-            "The wallet of a contract account can return an id instead of a hash. Send it with the `route_id`, and "
-            "the service follows it until it is executed. A request can have 3 such ids at a time."
+            "The wallet of a contract account, such as a Safe, can return an id instead of a hash. Send this id with "
+            "the `route_id`: the service waits until the account executes the transaction. A request can have 3 such "
+            "ids at a time."
         ),
         path=_REQUEST,
         body=SubmitPaymentSerializer,
@@ -399,7 +402,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Response:
-        """Submit a transaction: 201 with a new payment, 200 with a known one."""
+        """Submit a transaction. The status is 201 for a new payment, and 200 for a known one."""
         payment_request = find_request(id)
         body = validated(SubmitPaymentSerializer, request)
         chain = chain_of(body["chain_id"], active_only=False)

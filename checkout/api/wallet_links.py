@@ -1,4 +1,4 @@
-"""Links that wallets open without being connected to the page (Solana Pay, EIP-681). Pure."""
+"""Links that open a wallet. The wallet need not be connected to the page (Solana Pay, EIP-681). Pure."""
 
 from chains.amounts import display_amount
 from chains.families.base import LinkTerms, WalletLinks
@@ -7,9 +7,9 @@ from payments.models import PaymentRequest
 
 
 def wallet_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
-    """Return the link to pay exactly the remaining amount; "" if the chain's family has no wallet links.
+    """Return the link to pay exactly the remaining amount, or "" if the chain family has no such links.
 
-    The link contains the request's reference if its format supports one and `is_plain` is false.
+    The link contains the request's reference if the format supports it. With `is_plain`, it never does.
     """
     links = _links(request)
     if links is None:
@@ -30,7 +30,7 @@ def wallet_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
 
 
 def binds(request: PaymentRequest) -> bool:
-    """Whether the request's link binds the transfer that a wallet creates from it."""
+    """Whether a transfer that a wallet creates from the link is bound to the request."""
     links = _links(request)
     return links is not None and links.bind and request.references
 

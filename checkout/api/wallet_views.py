@@ -26,7 +26,7 @@ from payments.routes.approvals import check_approval
 
 
 class WalletViewSet(viewsets.ViewSet):
-    """Needs no credentials and requests no quotes."""
+    """It needs no credentials, and requests no quotes."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -36,8 +36,8 @@ class WalletViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Retrieve a wallet's main balances",
         description=(
-            "Lists a wallet's balances of the requested token and of each chain's native coin and "
-            "stablecoins. `unavailable` lists the chains that did not respond within a few seconds."
+            "Lists a wallet's balances: the requested token, and each chain's native coin and stablecoins. "
+            "`unavailable` lists the chains that did not respond within a few seconds."
         ),
         path={"id": "The payment request's `id` or its `shortcode`."},
         body=WalletSerializer,
@@ -61,9 +61,9 @@ class WalletViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Find a wallet's tokens",
         description=(
-            "Lists the tokens that a wallet holds, the most valuable first: those of the catalogue and of "
-            "the routing providers' lists. `unavailable` lists the chains that did not respond. If the "
-            "providers' lists are unavailable, only tokens of the catalogue are returned."
+            "Lists the tokens that a wallet holds, the most valuable first. Only tokens of the catalogue and of the "
+            "routing providers' lists are included. `unavailable` lists the chains that did not respond. If the "
+            "providers' lists are unavailable, the result has only tokens of the catalogue."
         ),
         body=WalletSerializer,
         errors=[ErrorCode.ADDRESS_INVALID, ErrorCode.CHAIN_UNKNOWN],
@@ -82,8 +82,9 @@ class WalletViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Check a route's approval",
         description=(
-            "Returns whether the route's router is allowed to spend the token, and the unsigned "
-            "transactions that approve it. Direct routes, native coin and Solana need no approval."
+            "Returns whether the wallet allows the route's router to spend enough of the token. If it doesn't, "
+            "`transactions` contains the unsigned approvals to send first. Direct routes, native coin and Solana need "
+            "no approval."
         ),
         body=CheckApprovalSerializer,
         errors=[

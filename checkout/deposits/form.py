@@ -1,4 +1,4 @@
-"""The payment page's form that shows the deposit address. Works without scripts."""
+"""The form on the payment page that shows the deposit address. Works without scripts."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
@@ -14,12 +14,12 @@ from config.api.limits.public_limits import count_expensive
 from payments.deposits.showing import show_address
 
 
-# No CSRF check is needed: no cookie is read, and anyone who knows the URL may see the address.
+# No CSRF check is needed: no cookie is read, and everyone who knows the URL may see the address.
 @csrf_exempt
 @gzip_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def request_address(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Show the deposit address on the payment page; if there is none, show the reason and the other ways to pay."""
+    """Show the deposit address on the payment page. If there is none, show the reason and the other ways to pay."""
     try:
         payment_request = find_request(shortcode)
     except Http404:

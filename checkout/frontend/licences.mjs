@@ -1,5 +1,4 @@
-// Writes the licences of the packages in walletconnect.js to a file beside it. Fails if one of them is not a free
-// licence.
+// Writes a file with the licences of the packages in walletconnect.js. Fails if one of them is not a free licence.
 
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 

@@ -5,9 +5,9 @@ export default defineConfig({
     environment: "happy-dom",
     include: ["tests/**/*.test.ts"],
     setupFiles: ["tests/setup.ts"],
-    // happy-dom makes no requests: each test scripts the responses that it needs.
+    // happy-dom makes no requests. Each test defines the responses that it needs.
     environmentOptions: { happyDOM: { url: "https://pay.example/pay/Ab3dEf6hJk9m" } },
-    // One page for all files of a worker: starting one takes longer than its tests.
+    // All files of a worker share one page, because a new page takes longer than its tests.
     isolate: false,
     restoreMocks: true,
     unstubGlobals: true,

@@ -1,4 +1,4 @@
-// Extracts the messages of `quittance.js` from the checkout's, so that its digest doesn't change with other messages.
+// Extracts the messages of `quittance.js` from those of the checkout. So its digest doesn't change with other messages.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const KEYS = ["page.payment", "shop.close", "shop.opening", "shop.openPage", "shop.elsewhere"];

@@ -1,4 +1,4 @@
-"""Create one payment request for one form, however often a browser sends it."""
+"""Create one payment request for a form, even if the browser sends the form more than once."""
 
 import uuid
 from dataclasses import replace
@@ -19,12 +19,12 @@ _ACTOR = "payment link"
 
 
 def new_form(link: PaymentLink) -> str:
-    """Return the form's hidden value: the id of the payment request that it will create, signed for this link."""
+    """Return the hidden value of the form: the signed id of the payment request that it will create."""
     return signing.dumps(str(uuid7()), salt=_SALT + link.pk)
 
 
 def form_id(link: PaymentLink, value: str) -> uuid.UUID | None:
-    """Return the id in a form's hidden value; None if it isn't ours."""
+    """Return the id in a form's hidden value, or None if we didn't sign it."""
     try:
         return uuid.UUID(signing.loads(value, salt=_SALT + link.pk))
     except signing.BadSignature:
@@ -34,7 +34,7 @@ def form_id(link: PaymentLink, value: str) -> uuid.UUID | None:
 def open_request(
     link: PaymentLink, request_id: uuid.UUID | None, amount: int | None
 ) -> PaymentRequest | None:
-    """Return the open, unpaid request that this form created before, if it requests the same amount."""
+    """Return the request that this form created before, if it is open, unpaid and has the same amount."""
     request = PaymentRequest.objects.filter(pk=request_id, payment_link=link).first() if request_id else None
     if request is None or (amount is not None and request.amount != amount):
         return None
@@ -43,7 +43,7 @@ def open_request(
 
 
 def create_by_form(link: PaymentLink, request_id: uuid.UUID | None, amount: int | None) -> PaymentRequest:
-    """Create a request with this id, or with a new one if it is taken.
+    """Create a request with this id. If the id is taken, use a new one.
 
     Raises ApiError: `link_inactive`, `recipient_not_allowed`, `rate_unavailable` or `service_unavailable`.
     """
@@ -53,7 +53,7 @@ def create_by_form(link: PaymentLink, request_id: uuid.UUID | None, amount: int 
         with transaction.atomic():
             return create_request(link.merchant, replace(order, id=request_id), actor=_ACTOR)
     except IntegrityError:
-        # The same form was sent a moment ago, or again after its request had ended.
+        # The same form was sent before: a moment ago, or its request has ended since.
         earlier = open_request(link, request_id, amount)
         if earlier is not None:
             return earlier

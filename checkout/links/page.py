@@ -1,4 +1,4 @@
-"""The page of a payment link: what it requests, and the form whose POST creates a payment request. Needs no scripts."""
+"""The page of a payment link. It shows the requested amount. Its form creates a payment request. Needs no scripts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +42,7 @@ _HEADINGS = {Reason.EXPIRED: "page.linkExpired", Reason.USED_UP: "page.linkUsedU
 
 @dataclass(frozen=True)
 class _Refusal:
-    """Why the form is shown again: a message, its values, and the response's status."""
+    """The reason why the form is shown again: a message with its values, and the HTTP status."""
 
     message: str
     status: int
@@ -51,17 +51,17 @@ class _Refusal:
 
     @property
     def names_limits(self) -> bool:
-        """Whether the message names the limits of the amount."""
+        """Whether the message contains the limits of the amount."""
         return self.message in _NAMING_LIMITS
 
 
-# No CSRF check is needed: no cookie is read. Another site's form could only create an unpaid request, which counts
-# toward the visitor's rate limit and expires.
+# No CSRF check is needed, because no cookie is read. A form of another site could only create an unpaid request. That
+# counts toward the visitor's rate limit, and expires.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 def link_page(request: HttpRequest, code: str) -> HttpResponse:
-    """Show what the link requests. A POST creates a payment request and leads to its page."""
+    """Show the link. A POST creates a payment request and redirects to its page."""
     link = _find(code)
     if link is None:
         return missing(request)
@@ -75,7 +75,7 @@ def link_page(request: HttpRequest, code: str) -> HttpResponse:
 
 @only_read
 def link_logo(request: HttpRequest, code: str) -> HttpResponse:
-    """Return the logo of the link's merchant; 404 until it is cached."""
+    """Return the logo of the link's merchant, or 404 until it is cached."""
     link = _find(code)
     cached = cached_logo(link.merchant) if link else None
     return logo_response(cached) if cached else missing(request)
@@ -148,7 +148,7 @@ def _form(request: HttpRequest, link: PaymentLink, refusal: _Refusal | None = No
     context = {
         "amount_display": "" if link.amount is None else language.number(price_text(link.amount, decimals)),
         "currency_price": link.price and language.currency(link.price["amount"], link.price["currency"]),
-        # The limits are not in the language's format, because they also show how to enter an amount.
+        # The limits are not in the language's format: they also show how to enter an amount.
         "smallest": shown(link.min_amount),
         "largest": shown(link.max_amount),
         "typed_amount": typed(request, "amount")[:_MAX_SHOWN],

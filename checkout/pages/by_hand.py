@@ -32,7 +32,7 @@ _CHAIN_ID_DIGITS = 20
 @only_read
 @gzip_page
 def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Return the page: the risks, the recipient, and the form for a transaction that was already sent."""
+    """Return the page. It has the risks, the recipient, and a form for the hash of a sent transaction."""
     try:
         payment_request = find_request(shortcode)
     except Http404:
@@ -40,11 +40,11 @@ def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     return show_by_hand(request, payment_request)
 
 
-# No CSRF check is needed: no cookie is read, and anyone who knows the URL may submit hashes.
+# No CSRF check is needed: no cookie is read, and everyone who knows the URL may submit hashes.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def submit_by_hand(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Submit the form's hash and redirect to the checkout; show errors beside the entered text."""
+    """Submit the form's hash and redirect to the checkout. Show errors beside the entered text."""
     try:
         payment_request = find_request(shortcode)
     except Http404:
@@ -59,7 +59,7 @@ def submit_by_hand(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 
 def submit_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> None:
-    """Submit the form's hash, on the chain that has the transaction. Raises ApiError."""
+    """Submit the form's hash. The chain is the one that has the transaction. Raises ApiError."""
     chosen = _chosen_chain(typed(request, "chain_id") or str(payment_request.chain_id))
     others = list(Chain.objects.filter(is_active=True)) if settings.ROUTING_PROVIDERS else []
     may_query = partial(_may_query, request, payment_request)
@@ -89,7 +89,7 @@ def show_by_hand(
     more: dict[str, Any] | None = None,
     error: ApiError | None = None,
 ) -> HttpResponse:
-    """Return the page with the additional context `more`, and with the status of `error`."""
+    """Return the page. `more` is additional context. The status is that of `error`."""
     context = {**by_hand_context(request, payment_request), **(more or {})}
     context["has_wallets"] = context["is_payable"]
     return shown(request, payment_request, "checkout/by_hand.html", context, error=error)
@@ -109,9 +109,11 @@ def _chosen_chain(text: str) -> Chain:
 def _located(
     text: str, chosen: Chain, others: list[Chain], may_query: Callable[[], bool]
 ) -> tuple[Chain, str]:
-    """Return the transaction's chain and canonical hash: the chosen chain, unless one of `others` has it.
+    """Return the transaction's chain and canonical hash.
 
-    Nodes are queried only for a valid hash, and only if `may_query` allows it.
+    The chain is the chosen one, unless one of `others` has the transaction.
+
+    Nodes are queried only if the hash is valid and `may_query` returns True.
     """
     try:
         transaction_hash = chosen.family.normalise_transaction_hash(text)
@@ -127,7 +129,7 @@ def _located(
 def _on_another_family(
     text: str, chains: list[Chain], may_query: Callable[[], bool]
 ) -> tuple[Chain, str] | None:
-    """Return the chain and the canonical hash if `text` is a valid hash in another family."""
+    """If `text` is a valid hash in another family, return the chain and the canonical hash."""
     spelled = {
         key: spelling for key in {chain.chain_type for chain in chains} if (spelling := _as_hash(key, text))
     }
@@ -141,7 +143,7 @@ def _on_another_family(
 
 
 def _as_hash(chain_type: str, text: str) -> str:
-    """Return `text` as this family's canonical hash; "" if it is invalid."""
+    """Return `text` as a canonical hash of this family, or "" if it is invalid."""
     try:
         return family_of(chain_type).normalise_transaction_hash(text)
     except HashError:
@@ -149,7 +151,7 @@ def _as_hash(chain_type: str, text: str) -> str:
 
 
 def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
-    """Whether rate limits allow node queries. A hash is accepted even if they don't."""
+    """Whether rate limits allow queries of nodes. If not, the hash is still accepted."""
     try:
         count_expensive(request, payment_request.pk)
     except ApiError:
@@ -158,9 +160,9 @@ def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
 
 
 def by_hand_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the page's context, with the wallet link only if it doesn't bind the transfer.
+    """Return the page's context. The wallet link is left out if it binds the transfer.
 
-    A deposit address replaces manual transfers, unless it was unavailable (`?manual`).
+    A deposit address replaces manual transfers. If it was unavailable, the query has `?manual`.
     """
     context = page_context(request, payment_request)
     by_address = is_offered(payment_request) and "manual" not in request.GET

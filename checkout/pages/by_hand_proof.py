@@ -1,7 +1,8 @@
-"""The pages to prove an address: before a manual transfer, or after a transfer that nothing binds.
+"""The pages where a customer signs with a wallet that a transfer pays the request. They work without scripts.
 
-They work without scripts. A page before a transfer belongs to one route: a text to sign, then the recipient. Only the
-customer who requested the text knows its URL, because the text contains their wallet address.
+A signature can be made before a manual transfer, or after a transfer that nothing binds. Before a transfer, the page
+belongs to a route. It shows the text to sign, and then the recipient. The text contains the wallet address, so only the
+customer who requested it gets its URL.
 """
 
 from typing import Any
@@ -40,11 +41,11 @@ _PAGE = "checkout/by_hand_proof.html"
 _TRANSFER_PAGE = "checkout/transfer_proof.html"
 
 
-# No CSRF check is needed: no cookie is read, and another site's form could only create an unsigned text.
+# No CSRF check is needed: no cookie is read, and a form of another site could only create an unsigned text.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def request_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Create the text to sign for an address and redirect to it; show errors beside the entered address."""
+    """Create the text to sign for an address, and redirect to it. Show errors beside the entered address."""
     try:
         payment_request = find_request(shortcode)
     except Http404:
@@ -68,7 +69,7 @@ def request_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpResponse:
-    """Show the text to sign, accept its signature, and then show the recipient."""
+    """Show the text to sign, and accept its signature. After that, show the recipient."""
     try:
         payment_request = find_request(shortcode)
         route = find_route(route_id, of=payment_request)
@@ -94,7 +95,7 @@ def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpRespo
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def submit_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -> HttpResponse:
-    """Submit the hash of the transfer from the proved address; show errors on the page with the recipient."""
+    """Submit the hash of the transfer from the proved address. Show errors on the page with the recipient."""
     try:
         payment_request = find_request(shortcode)
         route = find_route(route_id, of=payment_request)
@@ -123,16 +124,15 @@ def _may_send(context: dict[str, Any]) -> bool:
 
 
 def _is_being_checked(payment_request: PaymentRequest, proof: PayerProof) -> bool:
-    """Whether a transfer from the proved address is being verified; the customer must not pay again."""
+    """Whether a transfer from the proved address is being verified. Then the customer must not pay again."""
     sent = Payment.objects.filter(request=payment_request, status__in=Payment.OPEN, likely_failure="")
     return sent.filter(from_address=proof.address).exists()
 
 
 def _sending(payment_request: PaymentRequest, proof: PayerProof) -> dict[str, Any]:
-    """Return the context for sending: the recipient and the deadline.
+    """Return the context for the transfer: the recipient and the deadline.
 
-    A link that carries the reference is replaced by a plain one: the signature binds the transfer, and wallets that
-    reject the reference can pay.
+    The wallet link has no reference: the signature already binds the transfer, and some wallets reject the reference.
     """
     until = timestamp(min(proof.not_after, payment_request.expires_at))
     sending = {"proof": proof, "send_until": until}
@@ -190,15 +190,15 @@ def _kept(address: str) -> dict[str, str]:
     return {"typed_wallet": address[:MAX_SHOWN]}
 
 
-# No CSRF check is needed: no cookie is read, and only the wallet's signature has an effect.
+# No CSRF check is needed: no cookie is read, and nothing happens without the wallet's signature.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 def transfer_proof_page(request: HttpRequest, shortcode: str, payment_id: str) -> HttpResponse:
-    """Show the order and a form for the sender's address, then the text to sign; then store its signature.
+    """Show the order and a form for the sender's address. Then show the text to sign, and store its signature.
 
-    Anyone can send a link to this page, so it warns before it offers a wallet. The page's script hides the warning in
-    the browser that sent the transaction.
+    A thief could send the link to this page to another sender. So the page shows a warning before it offers a wallet.
+    In the browser that sent the transaction, the page's script hides the warning.
     """
     try:
         payment_request = find_request(shortcode)
@@ -225,7 +225,10 @@ def transfer_proof_page(request: HttpRequest, shortcode: str, payment_id: str) -
 def _accept_transfer_signature(
     request: HttpRequest, payment_request: PaymentRequest, payment: Payment, wallet_address: str
 ) -> HttpResponse:
-    """Store the signature and lead to the payment; show an invalid one beside the text to sign. Raises ApiError."""
+    """Store the signature, and redirect to the payment.
+
+    Show an error about an invalid signature beside the text to sign. Raises ApiError.
+    """
     text = typed(request, "signature")
     try:
         signature = _signature(payment.chain, text)

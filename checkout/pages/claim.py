@@ -1,6 +1,7 @@
-"""The pages on which a customer sets a refund's address, and signs for it. They need no scripts.
+"""The pages on which a customer sets a refund's address, and signs for it.
 
-If no wallet can sign, or refunds are switched off, each page explains why, and who can help.
+They work without scripts. If no wallet can sign, or if refunds are switched off, the pages explain why and who can
+help.
 """
 
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ _WHY_CLOSED = {
 
 @dataclass(frozen=True)
 class _Closed:
-    """Why the customer can't set an address: the reason's message, and the error for the attempt."""
+    """The reason why the customer can't set an address: its message, and the error of an attempt."""
 
     message: str
     error: ApiError
@@ -74,11 +75,11 @@ def claim_page(request: HttpRequest, code: str) -> HttpResponse:
     return _ask(request, current, closed=_closed(current))
 
 
-# No CSRF check is needed: no cookie is read, and another site's form could only create an unsigned text.
+# No CSRF check is needed: no cookie is read, and a form of another site could only create an unsigned text.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def choose_address(request: HttpRequest, code: str) -> HttpResponse:
-    """Validate the address and redirect to the text to sign; show errors beside the entered address."""
+    """Validate the address and redirect to the text to sign. Show errors beside the entered address."""
     current = _find(code)
     if current is None:
         return missing(request)
@@ -91,7 +92,7 @@ def choose_address(request: HttpRequest, code: str) -> HttpResponse:
         address = refund_recipient(current.refund.request, text.strip())
         count_expensive(request, current.refund.pk)
         require_payable_recipient(current.refund.request.chain, address)
-        payer_of(current.refund)  # Fail before the customer signs in vain.
+        payer_of(current.refund)  # Fail now, before the customer signs.
     except NoSigner as failure:
         closed = _closed_by(failure)
         return _ask(request, current, closed.error, closed=closed)
@@ -108,9 +109,7 @@ def choose_address(request: HttpRequest, code: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 def sign_page(request: HttpRequest, code: str, choice: str) -> HttpResponse:
-    """Show the text to sign, and accept its signature. `choice` is the address and the deadline, signed by
-    us.
-    """
+    """Show the text to sign, and accept its signature. `choice` is the address and the deadline. We have signed it."""
     current = _find(code)
     if current is None:
         return missing(request)
@@ -150,7 +149,7 @@ def _needs_address(current: RefundNow) -> bool:
 
 
 def _closed(current: RefundNow) -> _Closed | None:
-    """Return why the customer can't set an address, by the stored facts alone; None if they can."""
+    """Return the reason why the customer can't set an address, or None if they can. Only the database is read."""
     request = current.refund.request
     if not _needs_address(current):
         return None
@@ -201,7 +200,7 @@ def _ask(
         **more,
         "why_closed": closed and closed.message,
         "has_wallets": takes_address,
-        # One wallet can both sign and receive.
+        # The same wallet can sign and receive.
         "pays_there": takes_address and _is_paid_from_its_family(current.refund),
     }
     if error is not None and closed is None:
@@ -210,7 +209,10 @@ def _ask(
 
 
 def _is_paid_from_its_family(refund: Refund) -> bool:
-    """Whether the wallet that paid can also receive the refund: its chain has the same kind of addresses."""
+    """Whether the wallet that paid can also receive the refund.
+
+    It can if both chains have the same kind of addresses.
+    """
     return signing_chain(refund).chain_type == refund.request.chain.chain_type
 
 

@@ -1,4 +1,4 @@
-"""The template context that a request's pages share, and the response with their security policy."""
+"""The template context that all pages of a request share, and the response with its security policy."""
 
 from collections.abc import Callable, Iterable
 from decimal import ROUND_HALF_UP, Decimal
@@ -70,7 +70,7 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
         "order_number": payment_request.external_id if payment_request.merchant.show_order_number else None,
         "amount_display": shown_amount(payment_request.amount),
         "remaining_display": shown_amount(payment_request.amount_remaining),
-        # This is the copied text: wallets expect a decimal point in every language.
+        # The customer copies this text to a wallet. Wallets expect a decimal point in every language.
         "remaining_exact": price_text(payment_request.amount_remaining, payment_request.token.decimals),
         "paid_display": shown_amount(payment_request.amount_paid),
         "so_far": so_far,
@@ -89,7 +89,7 @@ def page_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[
 def _paid_payments(
     payments: list[dict[str, Any]], shown_amount: Callable[[int], str]
 ) -> list[dict[str, Any]]:
-    """Return the completed payments; if there are several, each with its amount, which distinguishes them."""
+    """Return the completed payments. If there are several, each has its amount to tell them apart."""
     paid = [payment for payment in payments if payment["status"] == Payment.Status.COMPLETED]
     if len(paid) < 2:
         return paid
@@ -99,7 +99,7 @@ def _paid_payments(
 
 
 def shop_site(return_url: str | None) -> str | None:
-    """Return the origin of the shop's pages, as a contact for merchants without support details."""
+    """Return the origin of the shop's pages. It is the contact if the merchant has entered no other."""
     if not return_url:
         return None
     parts = urlsplit(return_url)
@@ -107,7 +107,10 @@ def shop_site(return_url: str | None) -> str | None:
 
 
 def _price_context(language: Language, payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the price in the merchant's currency and its rate, both as text; None without a price."""
+    """Return the price in the merchant's currency and the rate, both as text.
+
+    Return None if the request has no price.
+    """
     price, rate = payment_request.price, payment_request.rate
     if price is None or rate is None:
         return {"currency_price": None, "rate_text": None}
@@ -119,7 +122,7 @@ def _price_context(language: Language, payment_request: PaymentRequest) -> dict[
 
 
 def _short_rate(value: Decimal) -> Decimal:
-    """Return the rate for display: with two decimal places, below 10 with four, and with at least four digits."""
+    """Return the rate for display. It has two decimal places, or four if it is below 10, and at least four digits."""
     places = 2 if value >= 10 else max(4, 3 - value.adjusted())
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
@@ -129,7 +132,7 @@ def _page_chain(chain: Chain) -> dict[str, Any]:
 
 
 def _offered_chains(payment_request: PaymentRequest) -> list[Chain]:
-    """Return the active chains; for a refund also its own chain."""
+    """Return the active chains. For a refund, add its own chain."""
     chains = list(active_chains())
     if payment_request.is_refund and payment_request.chain not in chains:
         chains.append(payment_request.chain)
@@ -137,7 +140,7 @@ def _offered_chains(payment_request: PaymentRequest) -> list[Chain]:
 
 
 def wording_of(chain: Chain) -> Wording:
-    """Return the texts of the chain's family; neutral ones if the family is no longer installed."""
+    """Return the texts of the chain's family. If the family is no longer installed, return neutral ones."""
     return chain.family.wording if chain.is_installed else Wording(sign_method="")
 
 
@@ -151,9 +154,9 @@ def _price(payment_request: PaymentRequest, *, is_whole: bool) -> int:
 def link_context(payment_request: PaymentRequest) -> dict[str, Any]:
     """Return the request's wallet link and a QR code.
 
-    If the link binds transfers, discovery searches for them. Otherwise the code contains only the recipient's address,
-    because some wallets misread EIP-681 links to tokens and pay the token's contract (MyEtherWallet #5185, MetaMask
-    #28527).
+    If the link binds transfers, the service searches the chain for them. Otherwise the code contains only the
+    recipient's address. Some wallets misread EIP-681 links and pay the token's contract instead (MyEtherWallet #5185,
+    MetaMask #28527).
     """
     link = wallet_link(payment_request)
     if not binds(payment_request):
@@ -171,9 +174,11 @@ def shown(
     error: ApiError | None = None,
     connects_to: Iterable[str] = (),
 ) -> HttpResponse:
-    """Return the rendered page with its security policy (`page_policy`) and, for an `error`, its status.
+    """Return the rendered page with its security policy (`page_policy`).
 
-    A wallet can send a refund from its page, so discovery searches for the transaction from now on.
+    If there is an `error`, the page has its status.
+
+    A wallet can pay a refund from this page. So the service searches the chain for the transaction from now on.
     """
     allow_nonce(request)
     if payment_request.is_refund:
@@ -186,7 +191,7 @@ def shown(
 
 
 def embed_origins(merchant: Merchant) -> list[str]:
-    """Return the origins that may frame the merchant's pages; none while embedding is switched off."""
+    """Return the origins that may embed the merchant's pages. If embedding is switched off, there are none."""
     return merchant.embed_origins if is_on(Feature.EMBEDDING) else []
 
 
@@ -195,7 +200,7 @@ def missing(request: HttpRequest) -> HttpResponse:
 
 
 def logo_path(merchant: Merchant, page: str, code: str) -> str | None:
-    """Return the URL path of the merchant's logo below a page, such as `link-logo`, if the logo is cached."""
+    """If the merchant's logo is cached, return its URL path. `page` is the name of the route, such as `link-logo`."""
     if cached_logo(merchant) is None:
         return None
     return f"{reverse(page, args=(code,))}?v={version(merchant)}"
@@ -206,9 +211,9 @@ def _own_logo_path(payment_request: PaymentRequest) -> str | None:
 
 
 def preview_image(payment_request: PaymentRequest) -> str:
-    """Return the absolute URL of the image for link previews, always on our own host.
+    """Return the absolute URL of the image for link previews.
 
-    Messengers don't show SVG images, so our own icon replaces an SVG logo.
+    It is always on our own host. Messengers don't show SVG images, so our icon replaces an SVG logo.
     """
     logo = cached_logo(payment_request.merchant)
     path = (
@@ -218,18 +223,18 @@ def preview_image(payment_request: PaymentRequest) -> str:
 
 
 def _is_payable(payment_request: PaymentRequest, state: str) -> bool:
-    """Whether the page may show the recipient: the request is open, with no payment in progress.
+    """Whether the page may show the recipient. The request must be open, without a payment in progress.
 
-    A failed refund reserves nothing until its transaction is built, so its page only offers to build one.
+    A failed refund reserves no amount until its transaction is built. So its page only offers to build one.
     """
     is_open = state in ("active", "partly_paid") and not payment_request.is_past_expiry(timezone.now())
     return is_open and (not payment_request.is_refund or is_reserved(payment_request))
 
 
 def _warning_context(payment_request: PaymentRequest, payments: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the payments that need a warning, each with whether its sender can prove it.
+    """Return the payments that need a warning. Each has a flag whether its sender can prove it.
 
-    The customer can still pay, since anyone with the link may have submitted these transactions.
+    The customer can still pay, because everyone with the link may have submitted these transactions.
     """
     warned = progress.payments_with_warnings(payments)
     for each in warned:
@@ -238,7 +243,7 @@ def _warning_context(payment_request: PaymentRequest, payments: list[dict[str, A
     for each in unbound:
         is_here = each["chain_id"] == payment_request.chain_id and not payment_request.is_refund
         each["is_provable"] = is_here and each["sender_signed_at"] is None
-        # A proof after the end binds nothing: it shows the merchant who sent the transfer.
+        # After the end of the request, a proof binds nothing. It only shows the merchant who sent the transfer.
         each["is_late"] = payment_request.status != PaymentRequest.Status.ACTIVE
     return {
         "warned_payments": warned,

@@ -1,4 +1,4 @@
-"""`/favicon.ico`, which browsers and link previews request by default."""
+"""`/favicon.ico`. Browsers and link previews request it by default."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ from django.views.decorators.http import etag
 from checkout.integrity import served_bytes
 from config.api.methods import only_read
 
-# A PNG is served under the name .ico: browsers use the content type.
+# The file is a PNG. Browsers go by the content type, not by the name.
 _NAME = "checkout/icon.png"
 _KEPT_SECONDS = 86_400
 

@@ -13,7 +13,10 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 def fields(request: HttpRequest) -> Mapping[str, object]:
-    """Return the fields of a URL-encoded form. Uploads are ignored, because Django would write them to disk."""
+    """Return the fields of a URL-encoded form.
+
+    Forms with files are ignored, because Django would write the files to disk.
+    """
     return request.POST if request.content_type == _FORM else {}
 
 
@@ -22,9 +25,9 @@ def typed(request: HttpRequest, name: str) -> str:
 
 
 def lead_to(request: HttpRequest, page: str, *named: str, **more: str) -> HttpResponseRedirect:
-    """Return a redirect to another page in the chosen language: 303 after a form, so that browsers use GET.
+    """Return a redirect to another page in the chosen language. After a form, the status is 303, so browsers use GET.
 
-    `more` is added to its query.
+    `more` is added to the query.
     """
     tag = closest_language(request.GET.get("lang", ""))
     query = urlencode({**({"lang": tag} if tag else {}), **more})

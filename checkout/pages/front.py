@@ -1,4 +1,4 @@
-"""The page at `/`, for visitors without a link to a payment."""
+"""The page at `/`. Visitors see it if they have no link to a payment."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

@@ -1,5 +1,6 @@
-"""Find the chain of a transaction: hashes look the same on all chains of a family, and customers mix up
-networks.
+"""Find the chain of a transaction.
+
+Customers sometimes choose the wrong network, and a hash doesn't show its network.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,9 +14,11 @@ DEADLINE_SECONDS = 3.0
 
 
 def chain_with(transaction_hash: str, chosen: Chain, others: Iterable[Chain]) -> Chain:
-    """Return the chain in `others` that has the transaction if `chosen` definitely doesn't; else `chosen`.
+    """Return `chosen`.
 
-    All chains of the family are queried in parallel, with a timeout of DEADLINE_SECONDS.
+    But if it definitely doesn't have the transaction, and a chain in `others` has it, return that one.
+
+    The chains are queried in parallel, with a timeout of DEADLINE_SECONDS.
     """
     same_family = [chain for chain in others if chain.chain_type == chosen.chain_type and chain != chosen]
     if not same_family:
@@ -27,13 +30,13 @@ def chain_with(transaction_hash: str, chosen: Chain, others: Iterable[Chain]) ->
 
 
 def any_chain_with(transaction_hash: str, chains: Sequence[Chain]) -> Chain | None:
-    """Return the chain of `chains` (of one family) whose nodes have the transaction."""
+    """Return the chain whose nodes have the transaction. All of `chains` are of one family."""
     results = _query(transaction_hash, chains)
     return next((chain for chain, has_it in results.items() if has_it), None)
 
 
 def _query(transaction_hash: str, chains: Sequence[Chain]) -> dict[Chain, bool]:
-    """Map each chain that responded in time to whether it has the transaction."""
+    """Return, for each chain that responded in time, whether it has the transaction."""
 
     def has_it(chain: Chain) -> bool:
         snapshot = get_client(chain).look_up([transaction_hash], with_finality=False)

@@ -1,4 +1,4 @@
-"""The payment page, in every state of its request, readable without scripts."""
+"""The payment page, for all states of its request. It works without scripts."""
 
 import json
 from typing import Any
@@ -47,13 +47,15 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
 def show_pay(
     request: HttpRequest, payment_request: PaymentRequest, error: ApiError | None = None
 ) -> HttpResponse:
-    """Return the page. If the deposit address failed with `error`, it has that error's message and status."""
+    """Return the page.
+
+    `error` is the error of the deposit address, if there is one. The page then has its message and status.
+    """
     context = {**page_context(request, payment_request), "qr_svg": qr_code(payment_url(payment_request))}
     if context["is_payable"] and binds(payment_request):
         context |= link_context(payment_request)
     context |= _deposit_context(request, payment_request, error, context)
-    # Without scripts, the page refreshes itself while a payment may arrive, unless the customer has stopped
-    # that.
+    # Without scripts, the page refreshes itself while a payment may arrive. The customer can stop that.
     is_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
     awaits = is_open or "link" in context or context["is_by_address"]
     walletconnect = offer(payment_request)
@@ -75,16 +77,16 @@ def show_pay(
 
 
 def _has_sponsoring(payment_request: PaymentRequest, payments: list[dict[str, Any]]) -> bool:
-    """Whether the page needs what sponsored payments need: the customer can make one, or made one."""
+    """Whether the page needs the data for sponsored payments: the customer can make one, or has made one."""
     return is_allowed(payment_request) or any(payment["sponsored"] for payment in payments)
 
 
 def _deposit_context(
     request: HttpRequest, payment_request: PaymentRequest, error: ApiError | None, page: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return whether the page offers the deposit address, and the address if the customer chose this way.
+    """Return whether the page offers the deposit address. If the customer chose it, also return the address.
 
-    While a payment is in progress, the page hides this way to pay. The script shows it if the payment covers only a
+    If a payment is in progress, the page hides this way to pay. The script shows it again if the payment is only for a
     part.
     """
     is_payable = page["is_payable"]
@@ -104,7 +106,7 @@ def _deposit_context(
 
 
 def _queries(request: HttpRequest, way: dict[str, str]) -> dict[str, str]:
-    """Return the queries of the links to this page, with and without a refresh, and to manual transfers."""
+    """Return the queries of three links: to this page with and without a refresh, and to manual transfers."""
     tag = closest_language(request.GET.get("lang", ""))
     kept = urlencode({**way, **({"lang": tag} if tag else {})})
     return {
@@ -115,7 +117,7 @@ def _queries(request: HttpRequest, way: dict[str, str]) -> dict[str, str]:
 
 
 def events_url(payment_request: PaymentRequest) -> str:
-    """Return the `events` process's URL for status updates; empty without that process."""
+    """Return the URL for status updates, at the `events` process. It is empty if that process doesn't run."""
     if not settings.EVENTS_URL:
         return ""
     return f"{settings.EVENTS_URL}/api/public/payment-requests/{payment_request.pk}/events"

@@ -1,5 +1,6 @@
-"""The receipt of a completed request: a printable page with everything needed to verify the payment on the
-chain.
+"""The receipt of a completed request.
+
+The page can be printed. With its data, the payment can be verified on the chain.
 """
 
 from typing import Any
@@ -24,7 +25,7 @@ from payments.models import Payment, PaymentRequest, delivery_of
 @only_read
 @gzip_page
 def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Return the receipt; redirect to the checkout if the request isn't completed."""
+    """Return the receipt. If the request isn't completed, redirect to the checkout."""
     try:
         payment_request = find_request(shortcode)
     except Http404:
@@ -35,7 +36,7 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 
 def mails_receipts(payment_request: PaymentRequest) -> bool:
-    """Whether the customer can have this receipt e-mailed."""
+    """Whether the service can send this receipt by e-mail."""
     is_completed = payment_request.status == PaymentRequest.Status.COMPLETED
     return is_completed and not payment_request.is_refund and not mail.is_off()
 
@@ -46,11 +47,11 @@ def show_receipt(
     more: dict[str, Any] | None = None,
     error: ApiError | None = None,
 ) -> HttpResponse:
-    """Return the receipt with the additional context `more`, and with the status of `error`."""
+    """Return the receipt. `more` is additional context. The status is that of `error`."""
     context = page_context(request, payment_request)
     language = page_language(request, payment_request)
     is_extra = is_extra_from_conversion(context["checkout"])
-    # Amounts before refunds, which the receipt lists separately.
+    # Refunds are not deducted here, because the receipt lists them separately.
     paid = payment_request.amount if is_extra else payment_request.amount_paid
     context |= {
         "total_display": language.number(short_text(paid, payment_request.token.decimals)),
@@ -66,7 +67,7 @@ def show_receipt(
 
 
 def _counted(payment_request: PaymentRequest) -> list[Payment]:
-    """Return the payments that add up to the paid amount, oldest first."""
+    """Return the payments that together are the paid amount, oldest first."""
     payments = payment_request.payments.filter(status=Payment.Status.COMPLETED)
     return list(
         payments.select_related(
@@ -76,7 +77,7 @@ def _counted(payment_request: PaymentRequest) -> list[Payment]:
 
 
 def _lines(payments: list[Payment], language: Language) -> list[dict[str, Any]]:
-    """Return the receipt's payments. The payer is shown only if all payments have the same one."""
+    """Return the payments for the receipt. The payer is shown only if it is the same for all."""
     payers = {payment.from_address for payment in payments}
     return [
         {**_line(payment, language), "payer": payment.from_address if len(payers) == 1 else ""}
@@ -85,9 +86,9 @@ def _lines(payments: list[Payment], language: Language) -> list[dict[str, Any]]:
 
 
 def _line(payment: Payment, language: Language) -> dict[str, Any]:
-    """Return one payment for the receipt; `proof` is the transaction that paid the merchant, if its hash is known.
+    """Return one payment for the receipt. `proof` is the transaction that paid the merchant, if its hash is known.
 
-    `exact`: the exact values of the amounts that are shown with fewer digits.
+    `exact` has the exact values of amounts that are shown with fewer digits.
     """
     request = payment.request
     sent = payment.token or request.token
@@ -112,7 +113,7 @@ def _line(payment: Payment, language: Language) -> dict[str, Any]:
 
 
 class _Amounts:
-    """Formats amounts in a language, and keeps the exact values of those that it shortens."""
+    """Formats amounts in a language. If it shortens an amount, it keeps the exact value."""
 
     def __init__(self, language: Language) -> None:
         self._language = language
@@ -133,8 +134,9 @@ class _Amounts:
 
 
 def _fees(payment: Payment, amounts: _Amounts) -> dict[str, Any]:
-    """Return a swap's quoted fees, and the network fee from its block, else as quoted.
+    """Return the fees.
 
+    Those of a swap are the quoted ones. The network fee is the one in the block or, if unknown, the quoted one.
     `is_fee_paid`: another account sent the payer's signed transfer, and paid the network fee.
     """
     if payment.is_sponsored or payment.bound_by == Payment.BoundBy.AUTHORIZATION:
@@ -153,7 +155,7 @@ def _fees(payment: Payment, amounts: _Amounts) -> dict[str, Any]:
 
 def _network_fee(payment: Payment, amounts: _Amounts) -> str:
     if payment.network_fee is None or payment.is_simulated or not payment.chain.is_installed:
-        return ""  # Only the chain's family knows the decimals of its coin.
+        return ""  # The decimals of the coin are a part of the chain's family.
     decimals = payment.chain.family.native_decimals
     return amounts.text(payment.network_fee, decimals, payment.chain.native_symbol)
 
@@ -168,7 +170,7 @@ def _deposit_address(payment: Payment) -> str:
 
 
 def _reference(request: PaymentRequest) -> str:
-    """Return the reference as explorers show it; in hex if the chain's family is no longer installed."""
+    """Return the reference as explorers show it. If the chain's family is no longer installed, return it in hex."""
     reference = bytes(request.reference)
     return request.chain.family.reference_text(reference) if request.chain.is_installed else reference.hex()
 

@@ -1,4 +1,4 @@
-"""The refunds that a customer's pages show."""
+"""The refunds on customers' pages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ from payments.refunds.reading import refunds_of
 
 @only_read
 def refund_list(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Return only the payment page's list of refunds. The script of an open page replaces its list with this one."""
+    """Return only the list of refunds of the payment page. The script of an open page replaces its list by this one."""
     try:
         payment_request = find_request(shortcode)
     except Http404:
@@ -28,9 +28,9 @@ def refund_list(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 @dataclass(frozen=True)
 class RefundLine:
-    """A completed or open refund. Its address, time and transaction are set once it is completed.
+    """A completed or open refund. The address, time and transaction are set when it is completed.
 
-    `claim_code` names the page on which the customer sets the address; empty if the refund has an address.
+    `claim_code` is the code of the page where the customer sets the address. It is empty if the refund has an address.
     """
 
     amount: str

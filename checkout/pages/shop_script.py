@@ -1,4 +1,4 @@
-"""`quittance.js`, which embeds the checkout in shops' pages, at a URL that stays the same across releases."""
+"""`quittance.js`, the script that embeds the checkout in shops' pages. Its URL is the same in all releases."""
 
 import hashlib
 
@@ -17,9 +17,9 @@ _KEPT_SECONDS = 300
 @gzip_page
 @etag(lambda _request: '"' + hashlib.sha256(served_bytes(_NAME)).hexdigest()[:32] + '"')
 def shop_script(_request: HttpRequest) -> HttpResponse:
-    """Return the script. Any origin may load it; it is cached briefly, so that shops get new releases soon."""
+    """Return the script. Any origin may load it. It is cached for a short time, so shops get new releases soon."""
     response = HttpResponse(served_bytes(_NAME), content_type="text/javascript; charset=utf-8")
     response["Cache-Control"] = f"public, max-age={_KEPT_SECONDS}"
-    response["Access-Control-Allow-Origin"] = "*"  # Required by `integrity` attributes.
+    response["Access-Control-Allow-Origin"] = "*"  # `integrity` attributes require it.
     response["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response

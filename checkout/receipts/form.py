@@ -1,6 +1,6 @@
-"""Handle the form "E-mail me a receipt" below a receipt, which works without scripts.
+"""Handle the form "E-mail me a receipt" below a receipt. It works without scripts.
 
-An address is stored only until its e-mail is sent (`merchants.mail.sending`), and is in no URL, log or task.
+The address is stored only until the e-mail is sent (`merchants.mail.sending`). It is in no URL, log or task.
 """
 
 import hashlib
@@ -32,16 +32,17 @@ MAX_OF_A_REQUEST = 3
 TO_AN_ADDRESS = RateLimitItemPerHour(10)
 OF_A_MERCHANT = RateLimitItemPerHour(300)
 _LONGEST = 254
-# Quoted names, address literals, source routes and local hosts are valid, but no customer has such an address.
+# Valid, but rejected, because no customer has such an address: quoted names, address literals, source routes and local
+# hosts.
 _USUAL = re.compile(r"[^\s\"%!\\\[\]@]+@[^\s\"%!\\\[\]@]+\.[^\s\"%!\\\[\]@]+")
 
 
-# No cookie is read, so there is no CSRF token to check. The request's headers identify forms of other sites.
+# There is no CSRF check, because no cookie is read. The request's headers show whether the form is from another site.
 @csrf_exempt
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def mail_receipt(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Store the e-mail and redirect to the receipt; show errors beside the entered address."""
+    """Store the e-mail and redirect to the receipt. Show errors beside the entered address."""
     try:
         payment_request = find_request(shortcode)
     except Http404:
@@ -60,7 +61,10 @@ def mail_receipt(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 
 def _is_same_site(request: HttpRequest) -> bool:
-    """Whether the browser's headers, if any, name our site: another site's form would use its visitors' rate limits."""
+    """Whether the form is from our site, by the browser's headers, if there are any.
+
+    A form of another site would use up its visitors' rate limits.
+    """
     fetched_from = request.headers.get("Sec-Fetch-Site", "same-origin")
     origin = request.headers.get("Origin")
     is_own = origin is None or origin.partition("://")[2] == request.get_host()
@@ -68,7 +72,7 @@ def _is_same_site(request: HttpRequest) -> bool:
 
 
 def _recipient(text: str) -> str:
-    """Return the address. Raises ApiError with the key of a translated text as its message."""
+    """Return the address. Raises ApiError. Its message is the key of a translated text."""
     address = text.strip()
     try:
         validate_email(address)
@@ -80,7 +84,7 @@ def _recipient(text: str) -> str:
 
 
 def _count(request: HttpRequest, payment_request: PaymentRequest) -> None:
-    """Count towards the limits of the client address and of the merchant. Raises ApiError."""
+    """Count the e-mail towards the limits of the client's IP address and of the merchant. Raises ApiError."""
     try:
         count_expensive(request, payment_request.pk)
     except ApiError as error:
@@ -97,10 +101,10 @@ def _too_many(retry_after: int | None) -> ApiError:
 
 
 def _store(request: HttpRequest, payment_request: PaymentRequest, recipient: str) -> None:
-    """Store the e-mail. Raises ApiError after three e-mails for one request.
+    """Store the e-mail.
 
-    Beyond an address's limit, store no e-mail but send the same response: it must not reveal whether others entered
-    this address.
+    Raises ApiError after three e-mails for one request. If the e-mail address is over its limit, no e-mail is stored,
+    but the response is the same: it must not reveal whether others have entered this address.
     """
     subject, text = letter(payment_request, page_language(request, payment_request))
     digest = hashlib.sha256(recipient.lower().encode()).hexdigest()

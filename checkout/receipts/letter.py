@@ -1,4 +1,4 @@
-"""Write a receipt's e-mail: plain text in the customer's language, whose only link leads to the receipt."""
+"""Write the e-mail with a receipt. It is plain text in the customer's language. Its only link leads to the receipt."""
 
 import re
 from html import unescape
@@ -19,9 +19,10 @@ _MARKS = re.compile(r"[\u2066-\u2069]")
 
 
 def without_links(text: str) -> str:
-    """Return a merchant's text on one line, without anything that a mail program turns into a link.
+    """Return a merchant's text on one line. Mail programs must not turn a part of it into a link.
 
-    Add a space after each character that joins the parts of a link: `shop. example`. Numbers such as 1.5 don't change.
+    So a space is added after characters that join the parts of a link: `shop. example`. Numbers such as 1.5 don't
+    change.
     """
     line = " ".join(text.split())
 
@@ -62,7 +63,7 @@ def _amount(payment_request: PaymentRequest, language: Language) -> str:
 def _facts(
     payment_request: PaymentRequest, language: Language, amount: str, merchant: str
 ) -> list[tuple[str, str]]:
-    """Return labels and values, without those that the request doesn't have."""
+    """Return labels and values. Values that the request doesn't have are left out."""
     completed_at = payment_request.completed_at
     facts = [
         ("page.askedFor", amount),
@@ -83,7 +84,7 @@ def _order_number(payment_request: PaymentRequest) -> str:
 
 
 def _transactions(payment_request: PaymentRequest, language: Language) -> list[tuple[str, str]]:
-    """Return the transactions that paid the merchant, oldest first, each with the label of its chain."""
+    """Return the transactions that paid the merchant, with the label of their chain, oldest first."""
     paid = payment_request.payments.filter(status=Payment.Status.COMPLETED).order_by("id")
     label = _text(language, "page.transactionOn", chain=payment_request.chain.name)
     payments = paid.select_related("chain", "lookup", "swap__delivery")
@@ -96,5 +97,5 @@ def _url(payment_request: PaymentRequest, language: Language) -> str:
 
 
 def _text(language: Language, key: str, **values: Any) -> str:
-    """Return a message as plain text: `say` returns HTML."""
+    """Return a message as plain text."""
     return unescape(language.say(key, values))

@@ -1,1 +1,1 @@
-"""Status updates for open checkouts as server-sent events: the `events` process, which serves nothing else."""
+"""The `events` process. It sends status updates to open checkouts, as server-sent events."""

@@ -1,8 +1,7 @@
-"""`GET /api/public/payment-requests/{id}/events`: server-sent events, one asyncio task per stream and no
-thread.
+"""`GET /api/public/payment-requests/{id}/events`: server-sent events. A stream needs an asyncio task, but no thread.
 
-Streams are limited in total (`EVENT_STREAMS_MAX`) and by client address. Opening a stream is a public call that
-counts toward `RATE_LIMIT_PUBLIC`. A client that does not read is disconnected.
+The number of streams is limited, in total (`EVENT_STREAMS_MAX`) and by client address. A new stream is a public call,
+which counts toward `RATE_LIMIT_PUBLIC`. A client that does not read is disconnected.
 """
 
 import asyncio
@@ -30,12 +29,12 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _PATH = re.compile(r"/api/public/payment-requests/([A-Za-z0-9-]{1,64})/events")
-# One address may use this share of all streams, so that one client can't use them up.
+# The share of all streams that one client address may use.
 _ONE_IN = 10
 _FEWEST_OF_ONE_ADDRESS = 20
 _COMMENT_SECONDS = 15.0
 _SEND_SECONDS = 10.0
-# Browsers reconnect by themselves. Streams of closed laptops and dead proxies end after this time.
+# A stream ends after this time. Browsers reconnect by themselves, but closed laptops and dead proxies don't.
 _LONGEST_SECONDS = 3600.0
 _RETRY_AFTER_SECONDS = 30
 _OPEN_HEADERS = [
@@ -60,7 +59,7 @@ class EventStreams:
         self._count = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection, or the process's start and stop."""
+        """Serve a connection, or the start and stop of the process."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
@@ -91,7 +90,7 @@ class EventStreams:
             await self._bounded(match[1], scope, receive, send)
 
     async def _bounded(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream, unless there are too many streams."""
+        """Start the stream if there aren't too many."""
         address = _address(scope)
         most_of_one = max(settings.EVENT_STREAMS_MAX // _ONE_IN, _FEWEST_OF_ONE_ADDRESS)
         if self._count >= settings.EVENT_STREAMS_MAX or self._by_address[address] >= most_of_one:
@@ -128,17 +127,17 @@ class EventStreams:
             return
         last_etag = _header(scope, b"last-event-id")
         if first.is_final and first.etag == last_etag:
-            await _respond(send, 204, b"")  # A browser that gets 204 stops reconnecting.
+            await _respond(send, 204, b"")  # After a 204, browsers don't reconnect.
             return
         changed = self._feed.watch(first.request_id)
-        changed.set()  # Send changes that happened since the details were read.
+        changed.set()  # Send changes since the details were read.
         left = asyncio.create_task(_until_left(receive))
         try:
             await _start(send, 200, b"text/event-stream")
             await self._stream(first.request_id, changed, left, send, last_etag=last_etag)
             await _write(send, b"", more=False)
         except (TimeoutError, OSError):
-            pass  # The client does not read, or has disconnected.
+            pass  # The client doesn't read, or has disconnected.
         finally:
             left.cancel()
             self._feed.leave(first.request_id, changed)
@@ -146,7 +145,7 @@ class EventStreams:
     async def _stream(
         self, request_id: str, changed: asyncio.Event, left: asyncio.Task[None], send: Send, *, last_etag: str
     ) -> None:
-        """Send each change until the client disconnects, the request is final, or an hour has passed."""
+        """Send each change. Stop when the client disconnects, when the request is final, or after an hour."""
         ends_at = asyncio.get_running_loop().time() + _LONGEST_SECONDS
         while not left.done() and asyncio.get_running_loop().time() < ends_at:
             waiting = asyncio.create_task(changed.wait())
@@ -158,13 +157,13 @@ class EventStreams:
                 await _write(send, b": still here\n\n")
                 continue
             changed.clear()
-            with suppress(DatabaseError):  # the next notification or comparison tries again
+            with suppress(DatabaseError):  # tried again at the next notification or comparison
                 shown = await self._feed.shown(request_id)
                 if shown.etag != last_etag:
                     last_etag = shown.etag
                     await _write(send, _event(shown))
                 if shown.is_final:
-                    return  # A late payment appears at the next poll, or when the browser reconnects.
+                    return  # The client sees a later payment when it polls or reconnects.
 
 
 def _event(shown: Shown) -> bytes:
@@ -213,7 +212,7 @@ def _header_lines(scope: Scope, name: bytes) -> list[str]:
 
 
 def _header(scope: Scope, name: bytes) -> str:
-    """Join the header's lines with commas, as gunicorn does in `web`."""
+    """Join repeated headers with commas, as gunicorn does in the `web` process."""
     return ",".join(_header_lines(scope, name))
 
 

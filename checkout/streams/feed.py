@@ -1,7 +1,7 @@
-"""The streams' data: one copy of each watched request's details, shared by all of its streams.
+"""The data of the streams. All streams of a payment request share one copy of its details.
 
-A notification names the changed request. Every few seconds one query compares the versions of all watched rows, in
-case a notification was lost.
+A notification contains the ID of the changed request. A notification can be lost, so a query also compares the versions
+of all watched rows every few seconds.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _VERSIONS = """
 
 @dataclass(frozen=True)
 class Shown:
-    """The details of a request as JSON, and their ETag. `is_final`: no further change is expected."""
+    """The details of a request as JSON, and their ETag. `is_final`: whether no further change is expected."""
 
     request_id: str
     etag: str
@@ -49,7 +49,7 @@ class Shown:
 
 
 class Feed:
-    """Wakes the streams of a request when their details may have changed. Use it in one event loop."""
+    """Wakes the streams of a request if its details may have changed. Use it in one event loop only."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
@@ -84,7 +84,7 @@ class Feed:
         return await self.in_thread(lambda: _read(id_or_shortcode))
 
     async def shown(self, request_id: str) -> Shown:
-        """Return a watched request's details; concurrent streams share one read."""
+        """Return the details of a watched request. Concurrent streams share one query."""
         task = self._shown.get(request_id)
         if task is None:
             task = self._shown[request_id] = asyncio.create_task(self.find(request_id))
@@ -96,7 +96,7 @@ class Feed:
             raise
 
     def watch(self, request_id: str) -> asyncio.Event:
-        """Return an event that is set whenever the request may have changed."""
+        """Return an event. It is set each time the request may have changed."""
         changed = asyncio.Event()
         self._waiting[request_id].add(changed)
         return changed

@@ -1,4 +1,4 @@
-"""Tags for our built files, with the digests that browsers verify."""
+"""Template tags for our built files, with the digests that browsers verify."""
 
 import json
 from functools import lru_cache
@@ -19,10 +19,9 @@ def integrity(name: str) -> str:
 
 @register.simple_tag
 def built_style(name: str) -> SafeString:
-    """Return a built style sheet for an inline style element, so that the first paint needs no second
-    request.
+    """Return a built style sheet for an inline style element.
 
-    Raises ValueError if its content could close the element.
+    So the first paint needs no second request. Raises ValueError if the content could close the element.
     """
     return _style(name, digests.served_bytes(name))
 

@@ -1,4 +1,4 @@
-"""Tags for the customer's language, from the request and from the context's `merchant`."""
+"""Template tags for the customer's language. It depends on the request and on `merchant` in the context."""
 
 import json
 from datetime import datetime
@@ -19,7 +19,7 @@ from config.api.serializers import timestamp
 
 register = template.Library()
 
-# The number of characters to keep of a shortened hash.
+# A shortened hash keeps this many characters.
 _FIRST, _LAST = 10, 8
 
 
@@ -48,7 +48,7 @@ def when(context: Context, timestamp: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def moment(context: Context, value: str | datetime | None) -> SafeString:
-    """Return a time from the API or the database, formatted for documents."""
+    """Format a time for documents. It comes from the API or the database."""
     instant = parse_datetime(value) if isinstance(value, str) else value
     if instant is None:
         return format_html("{}", value or "")
@@ -110,7 +110,7 @@ def in_code(text: str) -> SafeString:
 
 @register.filter
 def in_short(text: str) -> SafeString:
-    """Return a shortened address or hash, for a message on a page that shows it in full."""
+    """Return a shortened address or hash. Use it in a message if the page also shows the full one."""
     return format_html(
         '<code class="short" title="{}" translate="no">{}…{}</code>', text, text[:_FIRST], text[-_LAST:]
     )
@@ -118,7 +118,10 @@ def in_short(text: str) -> SafeString:
 
 @register.filter
 def short_hash(payment: dict[str, Any]) -> SafeString:
-    """Return a payment's shortened transaction hash, linked to the block explorer if there is one; else its id."""
+    """Return a payment's shortened transaction hash, with a link if there is a block explorer.
+
+    Without a hash, return the payment's id.
+    """
     text = payment["transaction_hash"]
     if text is None:
         return format_html('<code class="short" translate="no">{}</code>', payment["id"])
@@ -133,7 +136,7 @@ def short_hash(payment: dict[str, Any]) -> SafeString:
 
 @register.filter
 def named(token: dict[str, Any]) -> SafeString:
-    """Return a token's name with its symbol; only the symbol if both are the same."""
+    """Return a token's name with its symbol. If both are the same, return only the symbol."""
     if token["name"] == token["symbol"]:
         return format_html('<bdi translate="no">{}</bdi>', token["symbol"])
     return format_html('<bdi translate="no"><bdi>{}</bdi> ({})</bdi>', token["name"], token["symbol"])
@@ -155,14 +158,14 @@ def mail_link(address: str) -> SafeString:
 
 
 class _Letters(json.JSONEncoder):
-    """Writes letters unescaped: escaped, Russian would be three times as long."""
+    """Letters are not escaped. With escapes, Russian would be three times as long."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "ensure_ascii": False})
 
 
 def _language(context: Context) -> Language:
-    """Cached for each template: a page needs some forty messages."""
+    """Cached for each template, because a page needs about forty messages."""
     cached: Any = context.render_context
     merchant = context.get("merchant") or {}
     default = merchant.get("default_language", "")

@@ -1,14 +1,14 @@
 """Links that open the checkout in the in-app browsers of well-known mobile wallets. Pure.
 
-A phone's browser has no wallet, but wallet apps have a browser. The link formats are those that the wallets document:
-https URLs of the wallet, which open the app if it is installed.
+On a phone, the browser has no wallet. But wallet apps have a browser. Each link is an https URL in the format that the
+wallet documents. It opens the app if the app is installed.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-# The networks beside Solana on which Phantom pays: Ethereum, Polygon and Base.
+# Besides Solana, Phantom can pay on Ethereum, Polygon and Base.
 _PHANTOM = (1, 137, 8453)
 # The SLIP-44 coin type of each family in Trust Wallet's links.
 _TRUST_COINS = {"evm": 60, "solana": 501}
@@ -23,9 +23,9 @@ class WalletApp:
 
 
 def wallet_apps(url: str, chain_type: str, chain_id: int) -> list[WalletApp]:
-    """Return the apps that can pay on this chain, each with a link to `url`.
+    """Return the apps that can pay on this chain, with links to `url`.
 
-    Empty for an http URL, such as a local deployment's: the apps open https pages only.
+    The apps open only https pages. For an http URL, as in a local deployment, there are none.
     """
     if urlsplit(url).scheme != "https":
         return []
@@ -47,7 +47,7 @@ def _phantom_fits(family: str, chain_id: int) -> bool:
 
 
 def _metamask(url: str, _: str) -> str:
-    # The URL has no scheme and is not encoded: MetaMask uses the rest of the link unchanged.
+    # MetaMask uses the rest of the link unchanged, so the URL isn't encoded. It has no scheme.
     return "https://link.metamask.io/dapp/" + url.removeprefix("https://")
 
 

@@ -1,6 +1,6 @@
-"""A wallet's balances: the essential ones, which the page shows first, and all known ones.
+"""The balances of a wallet. `essential` returns those that the page shows first, and `discover` all known ones.
 
-No quotes are requested here. Prices come from the providers' cached token lists, for display only.
+No quotes are requested here. Prices are only for display, from the providers' cached token lists.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,8 +28,8 @@ Place = tuple[int, str]
 class Held:
     """A token with a wallet's balance in base units, and its value in US dollars if a price is known.
 
-    `listed`, set only by `discover`, is its entry in a provider's list. `is_sufficient`: whether the balance covers
-    the request's remaining amount, estimated by prices.
+    `listed` is the token's entry in a provider's list. Only `discover` sets it. `is_sufficient`: whether the balance is
+    probably enough to pay the request, by prices.
     """
 
     token: Token
@@ -43,7 +43,7 @@ class Held:
 
 @dataclass(frozen=True)
 class WalletBalances:
-    """The balances, most useful first, and the error code of each chain that could not be read."""
+    """The balances, with the most useful first, and an error code for each chain that could not be read."""
 
     held: Sequence[Held]
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
@@ -52,8 +52,8 @@ class WalletBalances:
 def essential(request: PaymentRequest, wallet: Wallet) -> WalletBalances:
     """Return the balances of the requested token, and of each chain's coin and stablecoins.
 
-    Tokens with a zero balance are included; tokens whose contract sent no usable response are not. The requested token
-    comes first, then the others by value.
+    Tokens with a zero balance are included. A token is left out if its contract's response can't be used. The requested
+    token comes first, then the others by value.
     """
     tokens = {place: token for place, token in _rows(wallet).items() if _is_essential(token, request)}
     fetched = _fetch(wallet, tokens)
@@ -73,7 +73,8 @@ def essential(request: PaymentRequest, wallet: Wallet) -> WalletBalances:
 def discover(wallet: Wallet) -> WalletBalances:
     """Return all tokens of the catalogue and of the providers' lists with a balance, by value.
 
-    Tokens that are inactive in the catalogue are left out. A token that is only in a list is returned unsaved.
+    Tokens that are inactive in the catalogue are left out. If a token is only in a provider's list, its row isn't
+    saved.
     """
     prices, rows = _Prices(wallet.chains), _rows(wallet)
     chains = {chain.pk: chain for chain in wallet.chains}
@@ -90,7 +91,7 @@ def discover(wallet: Wallet) -> WalletBalances:
 
 
 class _Prices:
-    """The prices in the providers' token lists for some chains; empty without a list."""
+    """The prices of some chains' tokens, from the providers' token lists. Without a list, there are none."""
 
     def __init__(self, chains: Sequence[Chain]) -> None:
         ids = list(dict.fromkeys(chain.pk for chain in chains))
@@ -118,7 +119,7 @@ def _may_suffice(balance: int, usd: Decimal | None, due: Decimal | None) -> bool
 
 
 def _rows(wallet: Wallet) -> dict[Place, Token]:
-    """Return all tokens of the wallet's chains that have a row, including inactive ones."""
+    """Return all tokens in the catalogue for the wallet's chains, including inactive ones."""
     rows = Token.objects.filter(chain__in=wallet.chains).select_related("chain")
     return {(token.chain_id, token.contract_address): token for token in rows}
 
@@ -143,5 +144,8 @@ def _each_balance(fetched: ChainBalances) -> Iterator[tuple[Place, int]]:
 
 
 def _by_value(held: Held) -> tuple[Decimal, bool, int, str]:
-    """Return the sort key: highest value first, then tokens without a price, zero balances last."""
+    """Return the sort key.
+
+    The highest value is first. Then come tokens without a price, and last those with a zero balance.
+    """
     return -(held.usd or Decimal(0)), held.balance == 0, held.token.chain_id, held.token.contract_address

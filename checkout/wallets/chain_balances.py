@@ -13,8 +13,9 @@ DEADLINE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class ChainBalances:
-    """Balances in base units by chain id and token address (empty: native coin), and an error code per failed
-    chain.
+    """Balances in base units, by chain id and token address.
+
+    An empty address is the native coin. A failed chain has an error code.
     """
 
     balances: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
@@ -22,7 +23,10 @@ class ChainBalances:
 
 
 def fetch_balances(owner: str, tokens: Mapping[Chain, list[str]]) -> ChainBalances:
-    """Return the owner's balances of these tokens. A chain that takes over DEADLINE_SECONDS is unavailable."""
+    """Return the owner's balances of these tokens.
+
+    A chain that takes longer than DEADLINE_SECONDS counts as unavailable.
+    """
 
     def query_chain(chain: Chain) -> Mapping[str, int]:
         return get_client(chain).balances(owner, tokens[chain])

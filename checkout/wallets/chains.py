@@ -1,4 +1,4 @@
-"""Select the chains on which to look up a wallet: those of its address's family."""
+"""Select the chains on which to look up a wallet. They are of the family of its address."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from config.api.errors import ApiError, ErrorCode
 
 @dataclass(frozen=True)
 class Wallet:
-    """An address in its canonical form, and the active chains to look it up on."""
+    """An address in its canonical form, and the active chains on which to look it up."""
 
     address: str
     chains: tuple[Chain, ...]
@@ -25,8 +25,8 @@ def find_wallet(
 ) -> Wallet:
     """Return the wallet with these chains, or with all active ones of its family.
 
-    The chain `refunded_on` may be inactive, because refunds stay on the payment's chain. Raises ApiError for an
-    invalid address, an unknown or inactive chain, and a chain of another family.
+    The chain `refunded_on` may be inactive, because a refund is on the chain of its payment. Raises ApiError for an
+    invalid address, for an unknown or inactive chain, and for a chain of another family.
     """
     try:
         family, address = read_address(text)

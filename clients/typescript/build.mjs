@@ -1,4 +1,4 @@
-// Builds dist/esm and dist/cjs from src: the same code, for `import` and for `require`.
+// Builds dist/esm (for `import`) and dist/cjs (for `require`) from src.
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,8 +1,8 @@
-"""Actions of staff on one object: shown if available, confirmed first, run once, and logged.
+"""Actions of staff on one object, such as cancelling a payment request.
 
-The confirmation form contains the object's state. The action doesn't run if the object has changed since. So a second
-click, a stale tab or two colleagues at once are harmless. One transaction runs the action and writes the log entry with
-the user, the action and the reason, unless the action queries nodes.
+The page shows a button for each available action. The button leads to a confirmation form, which contains the object's
+state. If the object has changed since the form was rendered, the action doesn't run. So a second click or an old tab
+does no harm. Each action is logged with the user and the reason.
 """
 
 from contextlib import nullcontext
@@ -56,14 +56,14 @@ class Action:
         return f"{self.label(row)}: {row}"
 
     def explanation(self, row: Any) -> str:
-        """Return the consequences, for the confirmation page."""
+        """Return the consequences of the action, which the confirmation page shows."""
         raise NotImplementedError
 
     def initial(self, row: Any) -> dict[str, str]:  # noqa: ARG002 - the action interface
         return {}
 
     def form_for(self, row: Any, data: Any, initial: dict[str, str]) -> ConfirmForm:  # noqa: ARG002 - the action interface
-        """Return the confirmation form, with the sent `data`, if any. Override it to fit the form to `row`."""
+        """Return the confirmation form. `data` is the submitted form, or None. Override it to fit the form to `row`."""
         return self.form(data, initial=initial)
 
     def lock(self, row: Any) -> Any:
@@ -71,16 +71,19 @@ class Action:
         raise NotImplementedError
 
     def seen(self, row: Any) -> str:
-        """Return a token that changes when `row` changes in a relevant way."""
+        """Return the state of `row` as a text. If it differs after the confirmation, the action doesn't run."""
         raise NotImplementedError
 
     def perform(self, row: Any, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
-        """Run the action; return the log message and the page message. Raises ApiError if it isn't possible."""
+        """Run the action. Return the message for the log and the message for the page.
+
+        Raises ApiError if the action isn't possible.
+        """
         raise NotImplementedError
 
 
 class WithActions(portal.ShowsMore):
-    """Mixin for an admin page whose objects have actions; the template is `admin/acting_change_form.html`."""
+    """Mixin for an admin page whose objects have actions. The template is `admin/acting_change_form.html`."""
 
     confirmed_actions: ClassVar[tuple[Action, ...]] = ()
     change_form_template = "admin/acting_change_form.html"
@@ -99,7 +102,7 @@ class WithActions(portal.ShowsMore):
         return [*own, *super().get_urls()]
 
     def offered(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
-        """Return the actions this user may run on `row` now: label, icon and URL."""
+        """Return the label, icon and URL of each action that this user may run on `row` now."""
         return [
             {"label": action.label(row), "icon": action.icon, "url": action_url(row, action.name)}
             for action in self.confirmed_actions
@@ -107,7 +110,6 @@ class WithActions(portal.ShowsMore):
         ]
 
     def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        """Add the buttons of the available actions."""
         offered = self.offered(request, row) if row is not None else []
         return {**super().beside(request, row), "offered": offered}
 

@@ -11,7 +11,10 @@ _ADMIN = "/admin"
 
 
 class AdminAddressMiddleware:
-    """Return 404 to other clients. An empty setting allows every client; a client without an address is not allowed."""
+    """Return 404 to clients outside `ADMIN_ALLOWED_IPS`, and to clients without an address.
+
+    If the setting is empty, every client is allowed.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,6 +1,6 @@
 """Filters of the portal's lists: drop-downs, autocompletion for large tables, and date ranges.
 
-The classes are from unfold; the type checker sees the classes of Django that they extend.
+The base classes are from unfold. The type checker sees the Django classes that they extend.
 """
 
 from datetime import date, datetime, time, timedelta
@@ -36,7 +36,7 @@ class Days(_DateRange):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.title = "date"  # Shown as "By date".
+        self.title = "date"  # The page shows "By date".
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002 - the interface
         name = self.parameter_name

@@ -1,6 +1,6 @@
 """Shared parts of all admin pages: theme classes, sections and read-only records.
 
-The theme's classes are from unfold; the type checker sees the classes of Django that they extend.
+The theme's classes are from unfold. The type checker sees the Django classes that they extend.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     _AdminClass = BaseModelAdmin[Any]
     _PageClass = ModelAdmin[Any]
     _Records = Paginator[Any]
-else:  # only the type checker needs the classes' parameters
+else:
     from unfold.admin import ModelAdmin, TabularInline
     from unfold.forms import AdminPasswordChangeForm as PasswordForm
     from unfold.forms import UserChangeForm as UserForm
@@ -77,16 +77,16 @@ SAME_LABELS = {"id": "ID", "email": "Email"}
 
 
 class ShowsMore(_PageClass):
-    """Mixin for a change page with more than its fields: `beside` returns the extra context."""
+    """Mixin for a change page that shows more than the object's fields."""
 
     def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:  # noqa: ARG002 - for those who extend it
-        """Return the template context for `row`, which is None on the add page."""
+        """Return extra context for the template. `row` is None on the add page."""
         return {}
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
     ) -> type[forms.ModelForm[Any]]:
-        """Use the same labels on every page for fields that other apps' models name differently."""
+        """Label a field as `SAME_LABELS` says, because models of other apps use different labels for it."""
         meta = getattr(options.get("form", self.form), "Meta", None)
         labels = {**SAME_LABELS, **(getattr(meta, "labels", None) or {}), **options.get("labels", {})}
         return super().get_form(request, obj, change=change, **{**options, "labels": labels})
@@ -105,14 +105,14 @@ class ShowsMore(_PageClass):
 
 
 class NeverDeleted(_AdminClass):
-    """Records that can't be deleted, because they are events or other records refer to them."""
+    """Admin for records that staff can't delete."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
         return False
 
 
 class ReadOnly(NeverDeleted):
-    """Read-only records of events."""
+    """Admin for records that staff can only read, such as events."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
         return False
@@ -133,7 +133,7 @@ class BoundedPaginator(_Records):
 
 
 class RecordList(ChangeList):
-    """A change list without a "show all" link when nothing is filtered."""
+    """A change list that shows no "show all" link if no filter is set."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -141,7 +141,7 @@ class RecordList(ChangeList):
 
 
 class LinesField(forms.CharField):
-    """A list of strings, one per line; `check` returns the normalised line or raises ValueError."""
+    """A list of strings, one per line. `check` returns the normalised line or raises ValueError."""
 
     widget = Textarea
 
@@ -185,7 +185,7 @@ def confirmation(
     form: forms.Form | None = None,
     dangerous: bool = False,
 ) -> TemplateResponse:
-    """Return the confirmation page of an action on `obj`; its button posts to the same URL."""
+    """Return the confirmation page of an action on `obj`. Its button posts to the page's own URL."""
     page = form_page(
         request,
         admin,
@@ -211,7 +211,7 @@ def form_page(
     form: forms.Form | None = None,
     dangerous: bool = False,
 ) -> TemplateResponse:
-    """Return a page with a form that posts to the same URL."""
+    """Return a page with a form that posts to the page's own URL."""
     context = {
         **admin.admin_site.each_context(request),
         "opts": admin.model._meta,
@@ -235,7 +235,7 @@ def shown_once(
     back_url: str,
     label: str = "Copy link",
 ) -> HttpResponse:
-    """Return a page that shows a secret, such as a link, and that no cache stores."""
+    """Return a page that shows a secret, such as a link. No cache stores the page."""
     context = {
         **admin.admin_site.each_context(request),
         "opts": admin.model._meta,
@@ -247,13 +247,13 @@ def shown_once(
     }
     response = TemplateResponse(request, "admin/one_time_link.html", context)
     response["Cache-Control"] = "no-store"
-    # With a stricter policy, browsers hide the origin of forms, which the CSRF check needs.
+    # The CSRF check needs the form's origin. With a stricter policy, browsers don't send it.
     response["Referrer-Policy"] = "same-origin"
     return response
 
 
 def change_url(obj: Model) -> str:
-    # Quoted, because the admin would unescape the "_3A" in "pay_3A…".
+    # The admin unquotes the id in the URL: without quoting, it would turn "pay_3A" into "pay:".
     return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=(quote(obj.pk),))
 
 
@@ -263,7 +263,7 @@ def demand(allowed: bool) -> None:
 
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the menu. Members of one merchant have its settings in place of the list of merchants."""
+    """Return the menu. A member of a merchant sees that merchant's settings instead of the list of merchants."""
     home = {"title": "Dashboard", "icon": "monitoring", "link": reverse("admin:index")}
     shown: list[dict[str, Any]] = [{"items": [home]}]
     own = getattr(getattr(request.user, "membership", None), "merchant_id", None)
@@ -283,12 +283,12 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def environment_label(request: HttpRequest) -> list[str] | None:  # noqa: ARG001 - the theme's interface
-    """Return the label of a staging deployment and its colour; None in production."""
+    """Return the label that marks a staging deployment, and its colour. Return None in production."""
     return ["TEST", "warning"] if settings.ENVIRONMENT == "staging" else None
 
 
 def account_links(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the links to the user's own account pages; only members of a merchant choose notices."""
+    """Return the links to the user's own account pages."""
     merchant = getattr(getattr(request.user, "membership", None), "merchant", None)
     notices = [{"title": "E-mail notices", "link": reverse("admin:notices")}] if merchant else []
     return [

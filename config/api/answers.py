@@ -1,7 +1,7 @@
-"""Response objects: one struct defines an object's types, its JSON and its API description.
+"""Response objects. One struct defines the types, the JSON and the API description of an object.
 
-`doc` describes a field; `described` (`config.api.schema.operations`) names the struct in the OpenAPI document. Times
-are text (`timestamp`), so that a struct encodes without hooks.
+`doc` describes a field. `described` (`config.api.schema.operations`) names the struct in the OpenAPI document. Times
+are strings (`timestamp`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ class Answer(msgspec.Struct, kw_only=True):
 
 
 class Choices:
-    """Annotation for a text field with fixed values: pairs of value and label, like Django's `choices`."""
+    """Annotation for a text field with a fixed set of values. Each choice is a value and a label, as in Django."""
 
     def __init__(self, choices: Sequence[tuple[str, Any]]) -> None:
         self.choices = list(choices)
@@ -27,7 +27,7 @@ def one_of(*values: str) -> Choices:
 
 
 def doc(description: str, **constraints: Any) -> msgspec.Meta:
-    """Describe a field in the OpenAPI document; constraints have msgspec's names: `pattern`, `ge`, and so on."""
+    """Describe a field in the OpenAPI document. Constraints have msgspec's names, such as `pattern` and `ge`."""
     return msgspec.Meta(description=description, **constraints)
 
 
@@ -38,7 +38,7 @@ NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class ListPage(Answer, kw_only=True):
-    """One page of a list; `list_of` (`config.api.schema.operations`) describes a list of one kind of object."""
+    """One page of a list. `list_of` (`config.api.schema.operations`) describes it for one kind of object."""
 
     object: Annotated[Literal["list"], doc("Always `list`.")] = "list"
     url: Annotated[str, doc("The path of this list.")]
@@ -47,7 +47,7 @@ class ListPage(Answer, kw_only=True):
 
 
 def builtins(answer: Answer) -> dict[str, Any]:
-    """Return the object as dictionaries, lists and plain values, for templates and for stored events."""
+    """Return the object as dictionaries, lists and plain values. Templates and stored events need these."""
     plain: dict[str, Any] = msgspec.to_builtins(answer)
     return plain
 

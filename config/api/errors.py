@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from rest_framework.exceptions import APIException
 
-# The default Retry-After during an outage.
+# The Retry-After header during an outage.
 RETRY_AFTER_SECONDS = 5
 UNKNOWN_PATH = "Unknown path. /api/docs lists all paths; none ends in a slash."
 METHOD_NOT_ALLOWED = "Method not allowed. See the Allow header."
@@ -15,7 +15,7 @@ INTERNAL_ERROR = "Internal error. Contact support with this request ID."
 
 
 class ErrorType(StrEnum):
-    """The error types; clients fall back to these for unknown codes."""
+    """The error types. A client that doesn't know a code goes by the type."""
 
     INVALID_REQUEST = "invalid_request_error"
     AUTHENTICATION = "authentication_error"
@@ -150,32 +150,32 @@ _IDEMPOTENCY = {
     ErrorCode.IDEMPOTENCY_KEY_REUSED,
     ErrorCode.IDEMPOTENCY_KEY_IN_USE,
 }
-# Each 409 code is in one of these two sets. An Idempotency-Key stores only the final ones, because neither time nor
-# another call changes them. If it stored the others, a retry would fail even when the call has become possible.
+# Each 409 code is in one of these two sets. A final conflict stays forever: a retry with the same Idempotency-Key gets
+# the stored error. A temporary conflict can end, as its comment says. Its error is not stored, so a retry can succeed.
 FINAL_CONFLICTS = {
     ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,  # no request becomes active again
     ErrorCode.TRANSACTION_ALREADY_USED,  # a transfer is credited once
-    ErrorCode.RETRY_LIMIT_REACHED,  # retries are counted, never reset
+    ErrorCode.RETRY_LIMIT_REACHED,  # the count of retries is never reset
 }
 TEMPORARY_CONFLICTS = {
     ErrorCode.PAYMENT_IN_PROGRESS,  # until the payment completes or fails
-    ErrorCode.ROUTE_EXPIRED,  # a refund gets a new route with each call
+    ErrorCode.ROUTE_EXPIRED,  # until the next call, which gets a new route for the refund
     ErrorCode.RECIPIENT_INVALID,  # until the account changes on the chain, or the merchant allows the recipient
     ErrorCode.INSUFFICIENT_FUNDS,  # until the wallet is funded
     ErrorCode.INSUFFICIENT_GAS,  # until the wallet is funded, or fees fall
-    ErrorCode.TRANSACTION_NOT_BOUND,  # until its block is in the chain, or the wallet that sent it signs
+    ErrorCode.TRANSACTION_NOT_BOUND,  # until the transaction is in a block, or the sender's wallet signs
     ErrorCode.TRANSACTION_WOULD_FAIL,  # until the chain's state changes
-    ErrorCode.PAYMENT_NOT_RETRYABLE,  # a pending payment may still fail, and then be retried or accepted
+    ErrorCode.PAYMENT_NOT_RETRYABLE,  # until a pending payment fails: then it can be retried or accepted
     ErrorCode.REFUND_TOO_LARGE,  # until another refund is cancelled or fails, or another payment arrives
-    ErrorCode.REFUND_NOT_READY,  # until the customer names an address, or a reorganisation undoes a completed refund
+    ErrorCode.REFUND_NOT_READY,  # until the customer enters an address, or a reorganisation reverses a completed refund
     ErrorCode.REFUND_NOT_CANCELLABLE,  # until its transaction fails
     ErrorCode.PAYMENT_REQUEST_ACTIVE,  # until the request completes, expires or is cancelled
     ErrorCode.PAYMENT_REFUNDED,  # until a refund is cancelled or fails
     ErrorCode.WEBHOOK_NOT_CONFIGURED,  # until a URL is set
     ErrorCode.LINK_INACTIVE,  # until the merchant activates the link, or a part payment of its last request expires
     ErrorCode.BATCH_UNAVAILABLE,  # until a node can trace and simulate
-    ErrorCode.SPONSORING_UNAVAILABLE,  # until the next day, or until there is coin for the fees
-    ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE,  # until the merchant switches them on, or the factory is deployed
+    ErrorCode.SPONSORING_UNAVAILABLE,  # until the next day, or until the paying wallet has coins for the fees
+    ErrorCode.DEPOSIT_ADDRESS_UNAVAILABLE,  # until the merchant enables deposit addresses, or the factory is deployed
     ErrorCode.IDEMPOTENCY_KEY_IN_USE,  # until the first call ends
 }
 
@@ -204,9 +204,9 @@ class Problem:
 
 
 class ApiError(APIException):
-    """An error response. Raised by services and views, rendered by one handler.
+    """An error response. Services and views raise it, and `config.api.handler` renders it.
 
-    `retry_after` (seconds) becomes the Retry-After header. A 503 always has one.
+    `retry_after` is in seconds and becomes the Retry-After header. A 503 always has this header.
     """
 
     is_intended = False
@@ -232,6 +232,6 @@ class ApiError(APIException):
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> "ApiError":
-        """Return the error for all invalid fields; the first one is used at the top level."""
+        """Return one error for all invalid fields. Its own code, message and field are those of the first problem."""
         first = problems[0]
         return cls(first.code, first.message, first.param, problems=problems)

@@ -23,15 +23,13 @@ _MISSING = {"required": "{} is required.", "null": "{} is required; got null."}
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
-    """Return the response for an exception of an API view. Unexpected exceptions are logged and returned as a bare
-    500.
-    """
+    """Return the response for an exception of an API view. An unexpected exception is logged, and gives a bare 500."""
     error = as_api_error(exception)
     if error.status_code == 500:
         logger.error("unhandled error", exc_info=exception)
     response = Response(error_body(error), status=error.status_code)
     if error.is_intended:
-        # Django logs every 5xx as an error, unless the response was logged before.
+        # Django would log this 5xx as an error. It doesn't log a response twice, so it is logged here as information.
         log_response("%s", error.problems[0].message, response=response, logger=logger, level="info")
     if error.status_code == 401:
         response["WWW-Authenticate"] = 'ApiKey realm="api", Bearer realm="api"'
@@ -75,12 +73,12 @@ def as_api_error(exception: BaseException | None) -> ApiError:
             return ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")
         case PermissionDenied() | exceptions.PermissionDenied():
             return ApiError(ErrorCode.PERMISSION_DENIED, "This API key lacks the permission for this call.")
-        case SuspiciousOperation():  # such as a query of thousands of parameters
+        case SuspiciousOperation():  # for example, the query string has thousands of parameters
             return ApiError(ErrorCode.PARAMETER_INVALID, UNREADABLE)
         case exceptions.ParseError():
             return ApiError(ErrorCode.INVALID_JSON, "The request body could not be read.")
         case DataError() if "NUL" in str(exception):
-            # PostgreSQL text can't contain NUL, so no stored id matches.
+            # The id in the path contains NUL. PostgreSQL can't store NUL in a text, so no object has this id.
             return ApiError(ErrorCode.RESOURCE_MISSING, "No object has this id.")
         case _ if is_outage(exception):
             logger.warning("database unavailable", exc_info=exception)
@@ -90,7 +88,7 @@ def as_api_error(exception: BaseException | None) -> ApiError:
 
 
 def _problems(detail: Any, path: str) -> Iterator[Problem]:
-    """Flatten DRF's nested error detail into one problem per invalid field, in the order of the fields."""
+    """Flatten DRF's nested errors into a list of problems, in the order of the fields."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             own = path if name == "non_field_errors" else f"{path}.{name}" if path else str(name)
@@ -111,7 +109,7 @@ def _problems(detail: Any, path: str) -> Iterator[Problem]:
 
 
 def json_error(error: ApiError) -> JsonResponse:
-    """Return `error` as a plain Django response, for failures outside a DRF view."""
+    """Return `error` as a plain Django response. DRF can't render errors outside its views."""
     response = JsonResponse(error_body(error), status=error.status_code)
     if error.retry_after is not None:
         response["Retry-After"] = str(error.retry_after)

@@ -3,7 +3,7 @@
     with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
         ...  # each line logged here has both ids
 
-A context belongs to its thread. Work that continues in another thread opens its own.
+A context belongs to one thread. If the work continues in another thread, open a new context there.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ _current: ContextVar[dict[str, str] | None] = ContextVar("log_context", default=
 
 @contextmanager
 def log_context(**ids: object) -> Iterator[None]:
-    """Add these ids to each line that is logged inside. Names are from `FIELDS`; None is skipped."""
+    """Add these ids to each line that is logged inside. Names are from `FIELDS`. An id of None is skipped."""
     inner = {**(_current.get() or {}), **_named(ids)}
     token = _current.set(inner)
     try:

@@ -14,7 +14,7 @@ View = Callable[..., HttpResponse]
 
 
 def only_read(view: View) -> View:
-    """Restrict `view` to GET and HEAD. Other methods get a 405, before any CSRF check."""
+    """Restrict `view` to GET and HEAD. Other methods get a 405, not a CSRF error."""
 
     @wraps(view)
     def respond(request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponse:

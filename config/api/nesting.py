@@ -1,19 +1,18 @@
 """Check how deeply a JSON text is nested before it is parsed.
 
-The standard library's parser is recursive and relies on Python's recursion limit. Libraries in the same process may
-raise that limit (py_ecc, a dependency of eth-account, sets it to 100,000). A few kilobytes of brackets would then
-overflow the stack and kill the process instead of raising RecursionError.
+Python's JSON parser is recursive. Deep nesting normally ends in RecursionError. But a library in this process, py_ecc,
+raises the recursion limit to 100,000. A few kilobytes of brackets would then overflow the stack and kill the process.
 """
 
 import re
 
-# The closing quote is optional, so that an unterminated string is matched once, without backtracking.
+# The closing quote is optional. Otherwise an unterminated string would cause slow backtracking.
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NOT_A_BRACKET = re.compile(r"[^][{}]+")
 
 
 def is_deeper_than(levels: int, text: str) -> bool:
-    """Return whether `text`, if it is JSON, nests arrays and objects deeper than `levels`."""
+    """Return whether the JSON `text` nests arrays and objects deeper than `levels`."""
     if text.count("[") + text.count("{") <= levels:
         return False
     depth = 0

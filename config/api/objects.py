@@ -12,9 +12,9 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class ObjectMissing(Http404):
-    """No object of this kind has this id, or it belongs to another merchant; the message is the same.
+    """No object has this id, or it belongs to another merchant. The message is the same in both cases.
 
-    The message repeats only a well-formed id.
+    The message contains the id only if the id is well-formed.
     """
 
     def __init__(self, kind: str, id_: str) -> None:
@@ -23,7 +23,7 @@ class ObjectMissing(Http404):
 
 def find_object(rows: QuerySet[Row], kind: str, id_: str) -> Row:
     """Return the row whose text key is `id_`. Raises ObjectMissing."""
-    # Only well-formed ids reach the database, because PostgreSQL rejects NUL.
+    # A malformed id is not queried: PostgreSQL raises an error for NUL.
     row = rows.filter(pk=id_).first() if _ID.fullmatch(id_) else None
     if row is None:
         raise ObjectMissing(kind, id_)

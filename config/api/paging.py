@@ -1,7 +1,7 @@
-"""Keyset pagination of lists, newest first, so that no page costs more than the first.
+"""Keyset pagination of lists, newest first. The last page is as fast as the first.
 
-A page begins before or after one row in the indexed order of (time, id). Rows that are added or deleted meanwhile
-neither repeat nor hide other rows.
+Rows are in the order of (time, id), and a page begins before or after the cursor's row. If rows are added or deleted
+between two calls, the pages still neither repeat nor skip a row.
 """
 
 import re
@@ -60,14 +60,14 @@ class TimeInQueryField(serializers.DateTimeField):
             try:
                 return datetime.fromisoformat(text).astimezone(UTC)
             except (ValueError, OverflowError):
-                pass  # no such day or hour, or out of range in UTC
+                pass  # there is no such day or hour
         example = "2026-01-31T12:00:00Z"
         plus = " (send + as %2B)" if " " in str(value) else ""
         raise invalid(f"This should be a time such as {example}; got {str(value)[:64]!r}{plus}.")
 
 
 class ListQuery(StrictSerializer):
-    """The query of every list. A list with filters adds them as fields."""
+    """The query parameters of every list. Subclasses add filters as fields."""
 
     limit = NumberInQueryField(
         min_value=1,
@@ -110,13 +110,13 @@ def read_query(form: type[ListQuery], request: Request) -> dict[str, Any]:
 
 
 def conditions(query: Mapping[str, Any], filters: Mapping[str, str]) -> dict[str, Any]:
-    """Return the ORM lookups for the query's parameters; `filters` maps a parameter to its lookup."""
+    """Return the conditions for `filter()`. `filters` maps the name of a query parameter to its ORM lookup."""
     return {lookup: query[name] for name, lookup in filters.items() if name in query}
 
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """Some rows, newest first; `has_more`: whether the list continues in the requested direction."""
+    """One page of rows, newest first. `has_more`: whether another page follows in the requested direction."""
 
     rows: list[Row]
     has_more: bool
@@ -127,15 +127,15 @@ def page_of(
 ) -> Page[Row]:
     """Return the requested page of the filtered `rows`. Raises ApiError for an unknown cursor.
 
-    `cursors` are the rows that the query may name as its cursor. `rows` need an index on the filters' columns, then
-    `time` and the id: then each page costs the same.
+    The cursor must be the id of one of `cursors`. `rows` need an index on the columns of the filters, then `time`, then
+    the id.
     """
     return page_by(lambda cut: list(cut.of(rows, time)), query, edge=edge_of(cursors, query, time))
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The edge at which a page begins, and the number of rows to read: one more than the page has."""
+    """The part of a list to read. It begins at `edge`. `count` is one more than the size of the page."""
 
     backwards: bool
     edge: tuple[Any, Any] | None
@@ -152,7 +152,7 @@ class Cut:
 def page_by(
     read: Callable[[Cut], list[Row]], query: Mapping[str, Any], *, edge: tuple[Any, Any] | None
 ) -> Page[Row]:
-    """Return the requested page; `read` returns the rows of a cut, in its order."""
+    """Return the requested page. `read` returns the rows of a cut, in the cut's order."""
     cut = Cut(backwards="ending_before" in query, edge=edge, count=query["limit"] + 1)
     rows = read(cut)
     has_more = len(rows) > query["limit"]
@@ -163,7 +163,7 @@ def page_by(
 def edge_of(
     cursors: QuerySet[Any], query: Mapping[str, Any], time: str = "created_at"
 ) -> tuple[Any, Any] | None:
-    """Return (time, id) of the query's cursor, or None without a cursor. Raises ApiError if it is unknown."""
+    """Return (time, id) of the query's cursor, or None without a cursor. Raises ApiError for an unknown cursor."""
     name = next((name for name in ("starting_after", "ending_before") if name in query), None)
     if name is None:
         return None
@@ -178,5 +178,4 @@ def edge_of(
 
 
 def list_answer(request: Request, page: Page[Any], data: Iterable[Any]) -> Response:
-    """Return the list object; `data` are the page's response objects."""
     return Response(ListPage(url=request.path, has_more=page.has_more, data=list(data)))

@@ -17,7 +17,7 @@ MAX_DEPTH = 20
 
 
 class StrictJSONParser(BaseParser):
-    """Parse a JSON object of at most 64 KiB; 413 if it is larger, 400 `invalid_json` if it is not well-formed."""
+    """Parse a JSON object. A body of more than 64 KiB gets a 413, and invalid JSON gets 400 `invalid_json`."""
 
     media_type = "application/json"
 
@@ -32,7 +32,7 @@ class StrictJSONParser(BaseParser):
 
 
 def read_capped(stream: IO[Any], declared_length: str | None = None) -> bytes:
-    """Return the whole body. Raises ApiError if it is over 64 KiB, by its declared length or its content."""
+    """Return the whole body. Raises ApiError if its declared or real length is over 64 KiB."""
     declares_more = (
         declared_length is not None and declared_length.isdecimal() and int(declared_length) > MAX_BODY_BYTES
     )
@@ -47,7 +47,7 @@ def read_capped(stream: IO[Any], declared_length: str | None = None) -> bytes:
 def parse_object(body: bytes) -> dict[str, Any]:
     """Return the JSON object in `body`; `{}` if it is empty. Raises ApiError.
 
-    It rejects duplicate keys, NaN, NUL, lone surrogates and deep nesting.
+    Duplicate keys, NaN, NUL, lone surrogates and deep nesting are rejected.
     """
     try:
         text = body.decode("utf-8")
@@ -63,7 +63,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
         raise _invalid(f"The request body is not valid JSON at character {error.pos + 1}.") from error
     except ValueError as error:
         raise _invalid("The request body has a number with thousands of digits.") from error
-    if "\\u" in text:  # UTF-8 and JSON reject these characters unless they are escaped
+    if "\\u" in text:  # only escape sequences can hold these characters
         _check(value)
     if not isinstance(value, dict):
         raise _invalid("The request body should be a JSON object.")
@@ -96,10 +96,10 @@ def _check(value: Any) -> None:
 
 
 class AlwaysJSON(BaseContentNegotiation):
-    """Return JSON for any Accept header: an API error must never turn into a 406."""
+    """Return JSON for any Accept header. Otherwise a request with a wrong Accept header would always get a 406."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
-        """Return the JSON parser for JSON, and None (415) for other content types."""
+        """Return the parser for JSON. For other content types return None, which becomes a 415."""
         content_type = (request.content_type or "").split(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == content_type), None)
 

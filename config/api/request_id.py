@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 _current: ContextVar[str] = ContextVar("request_id", default="-")
 _SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-# Checkouts poll. In the trace of a payment request, their many reads would hide the changes.
+# Reads are not part of a payment request's trace: checkouts poll, and their many reads would hide the changes.
 _READING = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
@@ -32,7 +32,7 @@ def new_request_id() -> str:
 
 @contextmanager
 def request_id_from(given: str) -> Iterator[str]:
-    """Set the id of the current request: `given`, the caller's id, if it is valid, otherwise a new id."""
+    """Set the id of the current request. It is the caller's id, `given`, if that is valid, or else a new id."""
     request_id = given if _SANE.fullmatch(given) else new_request_id()
     token = _current.set(request_id)
     try:
@@ -52,7 +52,7 @@ class RequestIdMiddleware:
         with request_id_from(given) as request_id, log_context(), traced("request", "server", joins=joins):
             response = self.get_response(request)
             took = (time.monotonic() - began) * 1000
-            # The query is omitted, because it may contain private data.
+            # The query string isn't logged, because it may contain private data.
             logger.info("%s %s %s %.0f ms", request.method, request.path[:200], response.status_code, took)
         response["X-Request-Id"] = request_id
         return response

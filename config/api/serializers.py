@@ -1,4 +1,7 @@
-"""A strict base serializer and fields: they reject unknown fields, control characters and loose types."""
+"""A strict base serializer and strict fields.
+
+They reject unknown fields, control characters, and strings for numbers.
+"""
 
 import re
 import threading
@@ -14,9 +17,9 @@ from rest_framework.request import Request
 
 from config.api.errors import ErrorCode
 
-# Control characters, surrogates, and characters that reorder text: they could make a name read as another name.
+# Control characters, surrogates, and characters that reorder text. With them, a name could look like another name.
 _CONTROLS = r"\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069"
-# Plain direction marks, which Arabic and Hebrew texts need. In a name, they could make it look like another name.
+# Direction marks. Arabic and Hebrew texts need them, but they could make a name look like another name.
 _MARKS = r"\u061c\u200e\u200f"
 _UNSAFE = re.compile(f"[{_CONTROLS}{_MARKS}]")
 _NOT_TEXT = re.compile(f"[{_CONTROLS}]")
@@ -33,7 +36,7 @@ class StrictSerializer(serializers.Serializer[Any]):
     def read(cls, data: Any, **context: Any) -> dict[str, Any]:
         """Return the validated data. Raises ValidationError.
 
-        Each thread keeps one instance, because creating one copies all of its fields.
+        Each thread reuses one instance, because a new instance copies all fields.
         """
         kept: dict[Any, StrictSerializer] = _kept.__dict__
         serializer = kept.get(cls)
@@ -50,7 +53,7 @@ class StrictSerializer(serializers.Serializer[Any]):
         values: dict[str, Any] = {}
         errors: dict[str, Any] = {}
         for name, (field, may_be_left_out, check) in self._inputs.items():
-            # Skip omitted fields: validating them takes longer than reading the others.
+            # Omitted fields are skipped, because DRF takes long to validate them.
             if name in data or not may_be_left_out:
                 try:
                     value = field.run_validation(data.get(name, empty))
@@ -69,7 +72,7 @@ class StrictSerializer(serializers.Serializer[Any]):
 
     @cached_property
     def _inputs(self) -> dict[str, tuple[Any, bool, Callable[[Any], Any] | None]]:
-        """Each field, whether it is optional without a default, and this class's `validate_<name>`."""
+        """By name: the field, whether it may be omitted without a default, and the method `validate_<name>`."""
         return {
             name: (
                 field,
@@ -86,12 +89,11 @@ def has_unsafe_characters(text: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Return the text with a blank in place of each run of line breaks and tabs."""
+    """Replace line breaks and tabs by spaces."""
     return _LINES.sub(" ", text)
 
 
 def kind_of(value: Any) -> str:
-    """Return the JSON type of `value`, for a message."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -138,9 +140,9 @@ class TextField(serializers.CharField):
         return data
 
     def run_validators(self, value: Any) -> None:
-        """Skip DRF's validators, because `to_internal_value` checks the length and characters.
+        """Do nothing: `to_internal_value` checks the length and the characters.
 
-        The OpenAPI document reads the length from these validators.
+        DRF's validators stay on the field, because drf-spectacular reads the maximum length from them.
         """
 
 
@@ -153,7 +155,7 @@ class OneOfField(serializers.ChoiceField):
 
 
 class WholeNumberField(serializers.IntegerField):
-    """A JSON integer: no string, no boolean, no fraction."""
+    """A JSON integer. Strings, booleans and fractions are rejected."""
 
     def to_internal_value(self, data: Any) -> int:
         if isinstance(data, bool) or not isinstance(data, int):
@@ -175,7 +177,7 @@ class WholeNumberField(serializers.IntegerField):
 
 
 class TrueOrFalseField(serializers.BooleanField):
-    """A JSON boolean; no string or number."""
+    """A JSON boolean. Strings and numbers are rejected."""
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -184,15 +186,14 @@ class TrueOrFalseField(serializers.BooleanField):
 
 
 def timestamp(time: datetime | None) -> str | None:
-    """Return `time` as RFC 3339 in UTC ending in Z; None for None."""
+    """Return `time` in RFC 3339 in UTC, such as 2026-01-31T12:00:00Z. Return None for None."""
     return required_timestamp(time) if time else None
 
 
 def required_timestamp(time: datetime) -> str:
-    """Return `time` as RFC 3339 in UTC ending in Z."""
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def demand_no_parameters(request: Request) -> None:
-    """Reject any parameter in the body of a call without parameters."""
+    """Reject the call if its body has any parameter."""
     StrictSerializer(data=request.data).is_valid(raise_exception=True)

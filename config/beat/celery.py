@@ -1,6 +1,6 @@
-"""Celery's beat, without Django: it sends task names by the schedule, and needs no models and no database.
+"""Celery's beat process, which sends tasks to the workers by the schedule. It runs without Django and a database.
 
-`celery -A config.beat beat` takes a third of the memory of a process that loads the applications.
+Without Django, it needs a third of the memory.
 """
 
 import logging.config

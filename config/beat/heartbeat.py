@@ -1,4 +1,4 @@
-"""The heartbeat of beat: a time in Redis for `manage.py doctor`. Works without Django."""
+"""The heartbeat of the beat process: a time in Redis that `manage.py doctor` checks. Works without Django."""
 
 import time
 from contextlib import suppress
@@ -19,7 +19,7 @@ class Heart:
         self._next = 0.0
 
     def beat(self) -> None:
-        """Record that beat sent a task, at most every five seconds, and unless Redis is down."""
+        """Record in Redis that beat sent a task. Write at most every five seconds, and ignore errors of Redis."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + _EVERY_SECONDS
             with suppress(redis.RedisError):
@@ -27,7 +27,7 @@ class Heart:
 
 
 def age(redis_url: str) -> float | None:
-    """Return the seconds since beat sent a task, or None after a minute."""
+    """Return the seconds since beat sent a task. Return None if it sent none in the last minute."""
     client = _client(redis_url)
     try:
         noted = client.get(_KEY)

@@ -1,4 +1,4 @@
-"""The schedule of tasks, in seconds, and the broker's options for beat and workers."""
+"""The schedule of tasks, in seconds, and the broker's options for beat and the workers."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ TRANSPORT: dict[str, Any] = {
     "retry_on_timeout": True,
 }
 
-# A task that waited for longer than its period expires, because a newer one follows.
+# A task that waits too long expires, because beat has sent a newer one meanwhile.
 SCHEDULE: dict[str, dict[str, Any]] = {
     "wake verification": {
         "task": "payments.tasks.wake_verification",

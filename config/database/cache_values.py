@@ -1,4 +1,4 @@
-"""Store Django's cache values in Redis as MessagePack. Django's own serializer unpickles, which can execute code."""
+"""Store cache values in Redis as MessagePack. Django's own serializer uses pickle, which can execute code."""
 
 import msgspec
 
@@ -6,16 +6,18 @@ Value = bool | float | bytes
 
 
 class CacheSerializer:
-    """Serialize integers as text, as Django does, and other plain values as MessagePack."""
+    """Serialize integers as text, as Django does. Serialize other plain values as MessagePack."""
 
     def __init__(self) -> None:
-        # Typed, so that it rejects nested lists and maps.
+        # The type makes it reject lists and maps.
         self._decoder = msgspec.msgpack.Decoder(Value)
 
     def dumps(self, value: int | Value) -> int | bytes:
-        """Return the bytes to store. Values of other types become empty, which reads as a missing entry.
+        """Return the bytes to store.
 
-        The portal's search (django-unfold) caches its results as objects, but works without that cache.
+        A value of another type becomes an empty text, which `loads` treats as a missing entry.
+
+        For example, the portal's search (django-unfold) caches objects. It also works without that cache.
         """
         if type(value) is int:
             return value
@@ -24,7 +26,7 @@ class CacheSerializer:
         return msgspec.msgpack.encode(value)
 
     def loads(self, data: bytes) -> int | Value | None:
-        """Return the value, or None (a missing entry) for other data."""
+        """Return the value. For other data return None, a missing entry."""
         try:
             return int(data)
         except ValueError:

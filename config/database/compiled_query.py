@@ -34,7 +34,7 @@ M = TypeVar("M", bound=Model)
 
 Read = Callable[[Any], Any]
 
-# Fields that pass values of this type to psycopg unchanged, so that their conversion is skipped: it is slow.
+# Django's conversion of values is slow. These fields skip it for values of this type, because it changes nothing.
 _STORED_AS_THEY_ARE: dict[type[Any], type[Any]] = {
     BooleanField: bool,
     CharField: str,
@@ -45,12 +45,12 @@ _STORED_AS_THEY_ARE: dict[type[Any], type[Any]] = {
 
 
 def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[Any]:
-    """Execute a statement on this thread's connection, with the values as parameters; return its cursor.
+    """Execute a statement on this thread's connection and return its cursor.
 
-    Raises Django's database errors. The statement is prepared, except behind a pooler (DATABASE_LISTEN_URL).
+    The statement is prepared, except behind a pooler (DATABASE_LISTEN_URL). Raises Django's database errors.
     """
-    ours = connections[DEFAULT_DB_ALIAS]  # `connection` would look up the connection for each attribute
-    if ours.execute_wrappers or ours.queries_logged:  # only Django's cursor supports these
+    ours = connections[DEFAULT_DB_ALIAS]  # faster than `connection`, which looks it up each time
+    if ours.execute_wrappers or ours.queries_logged:  # only Django's cursor supports them
         watched: Any = ours.cursor()
         watched.execute(sql, values)
         return watched  # type: ignore[no-any-return]
@@ -71,10 +71,10 @@ def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[A
 
 
 class CompiledQuery(Generic[M]):
-    """A query of whole rows of one model, joined with those that `select_related` names; annotations become attributes.
+    """A query that returns instances of one model. It may use `select_related` and annotations.
 
-    `build` gets `examples` as keyword arguments and returns the query. Each example is a value of the parameter's type
-    that occurs nowhere else in the query: it marks the parameter's places.
+    `build` gets `examples` as keyword arguments and returns the query. An example has the type of its parameter. It
+    must occur nowhere else in the query, because its places in the SQL become those of the parameter.
     """
 
     def __init__(self, build: Callable[..., QuerySet[M]], **examples: Any) -> None:
@@ -84,7 +84,7 @@ class CompiledQuery(Generic[M]):
         self._lock = threading.Lock()
 
     def rows(self, **values: Any) -> list[M]:
-        """Return the rows for these values, which have their fields' Python types."""
+        """Return the rows for these values of the parameters."""
         compiled = self._compiled or self._compile()
         return compiled.rows(values)
 
@@ -132,7 +132,7 @@ class _Compiled(Generic[M]):
 
 
 class _Row:
-    """The positions of the columns of a model, and of the models joined to it, in a row."""
+    """The positions of a model's columns in a row, and of the columns of joined models."""
 
     def __init__(self, info: Any, selected: Sequence[Any]) -> None:
         self._model: Any = info["model"]
@@ -145,7 +145,7 @@ class _Row:
         ]
 
     def instance(self, values: Sequence[Any]) -> Any:
-        # Create the instance as Django does for a pickled one. Model.__init__ has the same result, but sets each field
+        # Create the instance as Django restores one from a pickle. Model.__init__ is slower, because it sets each field
         # by itself.
         instance = self._model.__new__(self._model)
         instance.__dict__.update(zip(self._fields, map(values.__getitem__, self._places), strict=True))
@@ -161,7 +161,7 @@ class _Row:
 
 
 class CompiledInsert:
-    """The columns and values of a new row of one model, for a handwritten statement."""
+    """The columns and values of a new row, for a handwritten INSERT."""
 
     def __init__(self, model: type[Model]) -> None:
         fields: list[Any] = [each for each in model._meta.concrete_fields if not isinstance(each, AutoField)]
@@ -174,7 +174,7 @@ class CompiledInsert:
         self.values = ", ".join(f"%s::{_type_of(field)}" for field in fields)
 
     def of(self, row: object) -> list[Any]:
-        """Return the stored values of `row`, an instance or an object with its attributes."""
+        """Return the values to store. `row` is an instance of the model, or an object with the same attributes."""
         ours = connections[DEFAULT_DB_ALIAS]
         return [
             value if value is None or type(value) is plain else field.get_db_prep_save(value, ours)
@@ -183,20 +183,23 @@ class CompiledInsert:
 
 
 def _type_of(field: Any) -> str:
-    """Return the column's type, to cast values that have no type in a SELECT.
+    """Return the column's type. Values in a SELECT are cast to it.
 
-    It has no length, because a cast to varchar(n) truncates a text without an error.
+    The type has no length, because a cast to varchar(n) cuts off a longer text without an error.
     """
     return re.sub(r"\([0-9, ]+\)", "", str(field.db_type(connection))).replace("varchar", "text")
 
 
 def _place(parameter: Any, examples: dict[str, Any]) -> tuple[str, Any]:
-    """Return the name of the parameter in this place and the function that adapts its value, or ("", the constant)."""
+    """Return the parameter's name and the function that adapts its value.
+
+    For a constant, return "" and the constant.
+    """
     for name, example in examples.items():
         if isinstance(parameter, psycopg.Binary) and parameter.obj == example:
             return name, psycopg.Binary
         if isinstance(parameter, type(example)) and not isinstance(parameter, bool) and parameter == example:
-            # For example psycopg's Int8, which has the size of the column's integers.
+            # For example, an int may be psycopg's Int8, which has the size of the column.
             return name, type(parameter) if type(parameter) is not type(example) else _as_it_is
     return "", parameter
 

@@ -12,14 +12,15 @@ from redis import RedisError
 
 from config.logs import OncePerMinute
 
-# A primary that became a standby, or that an operator or a full disk made read-only.
+# The server is read-only: it became a standby, its disk is full, or an operator made it so.
 READ_ONLY = "25006"
 
-# Lost connections, rolled back transactions (deadlocks), insufficient resources (a full disk, too many connections),
-# interventions (shutdowns, starts, cancelled statements) and errors of the server's system.
+# In order: lost connections; rolled back transactions (deadlocks); insufficient resources (a full disk, too many
+# connections); interventions (shutdowns, starts, cancelled statements); errors of the server's operating system.
 _CLASSES = frozenset(("08", "40", "53", "57", "58"))
-# psycopg raises InternalError for the first three, as for programming errors. The second and third end a transaction
-# that took too long, and the connection with it. The last is a lock that another transaction holds for too long.
+# These codes are outages too. 25P03 and 25P04: a transaction took too long, and the server closed its connection.
+# 55P03: another transaction held a lock for too long. psycopg's exception doesn't help: for the first three it is
+# InternalError, as for programming errors.
 _CODES = frozenset((READ_ONLY, "25P03", "25P04", "55P03"))
 
 _UNAVAILABLE = 503
@@ -30,8 +31,8 @@ _LASTING = (READ_ONLY, "08", "53", "57P", "58")
 def is_outage(exception: BaseException | None) -> bool:
     """Return whether a later attempt may succeed.
 
-    The SQLSTATE decides. An error without one comes from the driver, which raises OperationalError or InterfaceError if
-    it can't connect or has lost the connection.
+    The SQLSTATE decides. An error without a SQLSTATE comes from the driver. If the connection failed or was lost, it is
+    an OperationalError or an InterfaceError.
     """
     for error in _driver_errors(exception):
         if error.sqlstate is not None:
@@ -49,10 +50,10 @@ def _driver_errors(exception: BaseException | None) -> Iterator[psycopg.Error]:
 
 
 class OutagesInOneLine(OncePerMinute):
-    """Log an outage of PostgreSQL or Redis once a minute, with the name of the exception instead of its traceback.
+    """Log an outage of PostgreSQL or Redis once a minute, in one line without a traceback.
 
-    During an outage, each call, task and thread fails, and Django logs each 503. A deadlock or a timeout concerns one
-    transaction: it is logged with its traceback.
+    During an outage, every call, task and thread fails and logs an error. A deadlock or a timeout is different: it
+    concerns one transaction, and is logged with its traceback.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

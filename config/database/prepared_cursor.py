@@ -1,4 +1,4 @@
-"""A cursor for frequent statements: it prepares them, and parses times in C code."""
+"""A cursor for frequent statements. It prepares them, and parses times in C."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,11 +13,11 @@ _adapters: AdaptersMap | None = None
 
 
 class PreparedCursor(psycopg.Cursor[Any]):
-    """Execute statements that PostgreSQL parses and plans once per connection."""
+    """A cursor with prepared statements: PostgreSQL parses and plans each one once per connection."""
 
     @property
     def adapters(self) -> AdaptersMap:
-        """Django's adapters, but with psycopg's loader of times: Django's takes twenty times as long."""
+        """Django's adapters, except for times: psycopg's own loader is twenty times as fast."""
         global _adapters
         if _adapters is None:
             ours = AdaptersMap(self.connection.adapters)
@@ -30,14 +30,15 @@ class PreparedCursor(psycopg.Cursor[Any]):
     def execute_prepared(self, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> None:
         """Execute a statement, and prepare it at its first use. Raises psycopg's errors."""
         ours = self.connection
-        # Django switches preparation off for the connection, and psycopg then ignores `prepare`. Preparation stays off
-        # for the ORM's statements, because psycopg would keep the texts of the last hundred, with their values.
+        # Django sets this threshold to None. psycopg then ignores `prepare`, so the threshold is 0 for this statement.
+        # It stays None for the ORM's statements: psycopg would keep the texts of the last hundred of them, with their
+        # values.
         ours.prepare_threshold = 0
         try:
             self.execute(sql, values, prepare=True)
         except FeatureNotSupported:
-            # A migration changed the type of a column that the prepared statement returns. In a transaction, the
-            # rollback makes psycopg forget all prepared statements.
+            # A migration changed the type of a column that this statement returns, so it must be prepared again. In a
+            # transaction, the error is raised, and the rollback makes psycopg forget all prepared statements.
             if ours.info.transaction_status != TransactionStatus.IDLE:
                 raise
             psycopg.Cursor(ours).execute("DEALLOCATE ALL", prepare=False)

@@ -1,8 +1,8 @@
-"""Cache rows that rarely change in a process's memory, invalidated by notifications.
+"""Cache rarely changed rows in the memory of a process. Notifications of PostgreSQL invalidate them.
 
-The settings tables (chains, tokens, merchants) have triggers that notify `Channel.SETTINGS`. A process that called
-`start` keeps rows until such a notification, and only while its listener is current; any other process reads each time.
-A change is visible everywhere within a second, usually within milliseconds.
+Triggers on the tables of chains, tokens and merchants notify `Channel.SETTINGS`. A process that called `start` keeps
+rows until such a notification arrives, and while its listener is current. Any other process reads a row each time. All
+processes see a change within a second, usually within milliseconds.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _caches: "list[ProcessCache[object, object]]" = []
 
 
 def start() -> None:
-    """Start caching in this process. Call it after a fork, because threads don't survive one."""
+    """Start caching in this process. Call it after the fork, because it starts a thread."""
     global _listener
     _listener = Listener({Channel.SETTINGS: lambda _: forget()}, on_gap=forget)
     _listener.start()
@@ -42,9 +42,9 @@ def forget() -> None:
 
 
 class ProcessCache(Generic[Key, Value]):
-    """Values by key. Threads share them: do not change them.
+    """Values by key. Don't change a value: threads share it.
 
-    `load` reads one value from the database. None is not cached, so that unknown keys take no memory.
+    `load` reads one value from the database. None is not cached. So unknown keys take no memory.
     """
 
     def __init__(self, load: Callable[[Key], Value | None]) -> None:
@@ -53,11 +53,12 @@ class ProcessCache(Generic[Key, Value]):
         _caches.append(self)  # type: ignore[arg-type]
 
     def get(self, key: Key) -> Value | None:
-        """Return the value, from memory if that is current."""
-        # A transaction may read its own change, which it can still roll back.
+        """Return the value. It comes from memory if the memory is current."""
+        # A transaction may read its own uncommitted change. Other threads must not see it.
         if _listener is None or not _listener.is_current or connection.in_atomic_block:
             return self._load(key)
-        # A value that was read before a change must not be cached after it: `clear` replaces this dictionary.
+        # `clear` may run while `load` reads the old value. It replaces the dictionary, so the old value goes to the old
+        # one.
         values = self._values
         value = values.get(key)
         if value is None:

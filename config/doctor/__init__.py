@@ -1,1 +1,4 @@
-"""`manage.py doctor`: checks of a deployment (`settings.DOCTOR_CHECKS`), each for a fault that no process reports."""
+"""`manage.py doctor` checks a deployment for faults that no process reports.
+
+`settings.DOCTOR_CHECKS` lists the checks.
+"""

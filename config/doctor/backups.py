@@ -10,7 +10,7 @@ from django.db import connection
 
 from config.doctor.finding import Finding, by_limits, failed, fine
 
-# The names of complete files that deploy/backup/backup.sh and the recipe in docs/running.md write.
+# deploy/backup/backup.sh and the recipe in docs/running.md give these names to complete backups.
 _COMPLETE = ("quittance-*.dump.age", "base-*.tar.age")
 _HOUR = 3600
 _MAKE_ONE = (
@@ -40,7 +40,7 @@ def check_folder(now: Callable[[], float] = time.time) -> Finding:
 
 
 def check_archive() -> Iterator[Finding]:
-    """Yield whether the last attempt to archive a WAL segment succeeded, if archiving is on."""
+    """If WAL archiving is on, yield whether its last attempt succeeded."""
     sql = """
         SELECT failed_count, last_failed_wal, last_failed_time > coalesce(last_archived_time, '-infinity')
         FROM pg_stat_archiver WHERE current_setting('archive_mode') <> 'off'"""
@@ -49,7 +49,7 @@ def check_archive() -> Iterator[Finding]:
             cursor.execute(sql)
             row = cursor.fetchone()
     except DatabaseError:
-        return  # the database check reports it
+        return  # the check of the database reports this error
     if row is None:
         return
     failures, segment, is_failing = row
@@ -65,6 +65,6 @@ def check_archive() -> Iterator[Finding]:
 
 def _newest(folder: Path) -> float | None:
     """Return the time of the newest complete file in Unix seconds, or None."""
-    list(folder.iterdir())  # raises OSError for a missing or unreadable folder; `glob` doesn't
+    list(folder.iterdir())  # unlike `glob`, it raises OSError if the folder is missing or unreadable
     files = [file.stat() for pattern in _COMPLETE for file in folder.glob(pattern)]
     return max((each.st_mtime for each in files if each.st_size), default=None)

@@ -16,7 +16,7 @@ from config.due_work.listening import connect
 
 OLDEST = 14
 SKEW_SECONDS = (2.0, 30.0)
-# The service's own statements time out (`settings.DATABASES`), so a longer one belongs to another program.
+# The service's own statements time out earlier (`settings.DATABASES`). Longer ones are from other programs.
 LOCKED_SECONDS = 5.0
 OPEN_SECONDS = 300.0
 MIN_DEAD_ROWS = 100_000
@@ -59,7 +59,10 @@ def is_down(findings: Iterable[Finding]) -> bool:
 
 @contextmanager
 def no_waiting() -> Iterator[None]:
-    """Make queries fail at once. Otherwise each check would wait for a connection as long as a request does."""
+    """Make queries fail at once if there is no connection.
+
+    Otherwise each check would wait as long as a request does.
+    """
     pool = connection.pool  # type: ignore[attr-defined]  # only in PostgreSQL's backend
     before, pool.timeout = pool.timeout, _POOL_TIMEOUT_WHEN_DOWN
     try:
@@ -75,7 +78,7 @@ def version_of(major: int) -> Finding:
 
 
 def check_migrations() -> Iterator[Finding]:
-    """Yield the migrations that are not applied, or unknown to this version of the service."""
+    """Yield migrations that are not applied, and applied ones that this version of the service doesn't know."""
     loader = (executor := MigrationExecutor(connection)).loader
     missing = [str(each) for each, _ in executor.migration_plan(loader.graph.leaf_nodes())]
     replaced = {each for migration in loader.disk_migrations.values() for each in migration.replaces}
@@ -99,7 +102,7 @@ def check_migrations() -> Iterator[Finding]:
 
 
 def check_clock(now: Callable[[], float] = time.time) -> Finding:
-    """Return whether this machine's clock agrees with the clock of the database, because deadlines use both."""
+    """Return whether this machine's clock agrees with the database's clock. Deadlines use both clocks."""
     began = now()
     theirs = float(_one("SELECT extract(epoch FROM clock_timestamp())"))
     skew = abs(theirs - (began + now()) / 2)
@@ -108,7 +111,7 @@ def check_clock(now: Callable[[], float] = time.time) -> Finding:
 
 
 def check_timeouts() -> Finding:
-    """Return whether statements, locks and idle transactions time out, which a pooler may prevent."""
+    """Return whether statements, locks and idle transactions time out. A pooler may drop these settings."""
     names = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]
     without = [name for name in names if _one("SELECT current_setting(%s)", [name]) == "0"]
     if without:
@@ -150,7 +153,7 @@ def check_locks(
 
 
 def check_dead_rows(minimum: int = MIN_DEAD_ROWS) -> Iterator[Finding]:
-    """Yield tables with more dead rows than live rows, which autovacuum should have removed."""
+    """Yield tables with more dead rows than live rows. Autovacuum should have removed the dead rows."""
     sql = """
         SELECT relname, n_dead_tup FROM pg_stat_user_tables
         WHERE n_dead_tup >= %s AND n_dead_tup > n_live_tup ORDER BY n_dead_tup DESC LIMIT 5"""
@@ -175,7 +178,7 @@ def check_connections(max_percent: int = _MAX_CONNECTIONS_PERCENT) -> Finding:
 
 
 def check_notifications(within: float = _NOTIFIED_WITHIN_SECONDS) -> Finding:
-    """Return whether listeners receive a notification that is sent over DATABASE_URL."""
+    """Send a notification over DATABASE_URL, and return whether a listener receives it."""
     channel = f"quittance_doctor_{secrets.token_hex(8)}"
     try:
         with connect() as listening:

@@ -1,4 +1,4 @@
-"""Check for settings that are valid, but unsafe or incomplete in production."""
+"""Check for settings that are valid but unsafe or incomplete in production."""
 
 from collections.abc import Iterator
 
@@ -41,7 +41,7 @@ def _incomplete() -> Iterator[Finding]:
 
 
 def _django() -> Iterator[Finding]:
-    """Yield the findings of Django's own checks, in production with those for deployment."""
+    """Yield the findings of Django's system checks. In production, these include the checks for deployment."""
     for message in checks.run_checks(include_deployment_checks=settings.ENVIRONMENT == "production"):
         if not message.is_silenced() and message.level >= checks.WARNING:
             hint = " ".join(str(message.hint or "See Django's documentation of this check.").split())

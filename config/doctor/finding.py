@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """A warning needs attention soon. A failure stops a part of the service or may lose data."""
+    """A warning needs attention soon. A failure means that a part of the service is down, or that data may be lost."""
 
     OK = "ok"
     WARNING = "warning"
@@ -15,7 +15,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A check's finding, in one sentence, and the advice. Neither contains a secret."""
+    """The result of a check in one sentence, with advice. Both texts contain no secrets."""
 
     subject: str
     level: Level
@@ -39,7 +39,7 @@ def failed(subject: str, summary: str, advice: str) -> Finding:
 
 
 def by_limits(subject: str, value: float, limits: tuple[float, float], summary: str, advice: str) -> Finding:
-    """Return a warning if the value exceeds the first limit, and a failure if it exceeds the second."""
+    """Return a warning if the value is above the first limit, and a failure if it is above the second."""
     warning_limit, failure_limit = limits
     if value > failure_limit:
         return failed(subject, summary, advice)

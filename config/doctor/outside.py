@@ -1,7 +1,8 @@
 """Check the public addresses: TLS, and the proxy's headers.
 
-The check calls each address like a browser. A call with a proof (`config.server.probe`) returns how the service sees
-the request. This finds wrong proxy headers, such as a client address that any client can forge.
+The check calls each public address like a browser. A second call contains a proof (`config.server.probe`): the service
+returns how it sees this call, such as the client's address and the scheme. They show whether the proxy sets its headers
+correctly. For example, a client must not be able to forge its address.
 """
 
 import http.client
@@ -22,17 +23,17 @@ from config.server import probe
 _SECONDS = 10.0
 _MAX_BYTES = 256 * 1024
 _DAY = 86_400
-# A certificate that ends within 14 days is a warning, within 3 days a failure. Negative, because `by_limits` reports
-# values above a limit.
+# A certificate that ends within 14 days is a warning. Within 3 days it is a failure. The numbers are negative, because
+# `by_limits` reports values above a limit.
 _CERTIFICATE_DAYS = (-14.0, -3.0)
 _STREAM = "/api/public/payment-requests/doctor/events"
-# An address that no proxy on the Internet has (RFC 5737).
+# No client on the Internet has this address (RFC 5737).
 FORGED_CLIENT = "198.51.100.77"
 
 
 @dataclass(frozen=True)
 class Response:
-    """`body` is the JSON object, or empty; `certificate_ends` is in Unix seconds."""
+    """`body` is the JSON object, or empty. `certificate_ends` is in Unix seconds."""
 
     status: int
     headers: Mapping[str, str]
@@ -69,7 +70,7 @@ def _of_web(name: str, url: str) -> Iterator[Finding]:
 
 
 def _of_events(url: str, *, is_shared: bool) -> Iterator[Finding]:
-    """Yield whether streams reach the `events` process, which returns 204 to OPTIONS; `web` returns 405."""
+    """Yield whether streams reach the `events` process. It returns 204 to OPTIONS. The `web` process returns 405."""
     try:
         response = _call("OPTIONS", f"{url}{_STREAM}", {})
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -140,7 +141,8 @@ def _call(method: str, url: str, headers: Mapping[str, str]) -> Response:
     parts = urlsplit(url)
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
-        # The system's authorities (SSL_CERT_FILE replaces them), and the public ones in case the system has none.
+        # Trust the system's certificate authorities (SSL_CERT_FILE replaces them). Add the public ones, because the
+        # system may have none.
         context = ssl.create_default_context()
         context.load_verify_locations(certifi.where())
         connection = http.client.HTTPSConnection(parts.netloc, timeout=_SECONDS, context=context)

@@ -16,7 +16,7 @@ _PING_SECONDS = 2.0
 def check() -> Iterator[Finding]:
     workers = _workers()
     if workers is None:
-        # The processes may run. Advice to start them would distract from the fault in Redis.
+        # The processes may be running. Without Redis, that can't be checked, and advice to start them would mislead.
         advice = "Repair Redis first (see the check `redis`), then run doctor again."
         yield failed("worker and beat", "not checked, because Redis does not respond", advice)
         return
@@ -42,12 +42,12 @@ def check() -> Iterator[Finding]:
 
 
 def _workers() -> int | None:
-    """Return how many workers respond; None without Redis."""
-    from config.celery import app  # here, because only this function needs Celery's application
+    """Return how many workers respond, or None without Redis."""
+    from config.celery import app  # only this function needs Celery
 
     try:
         with app.connection_for_write() as connection:
-            # Without this, Celery would try to reach a dead broker for minutes.
+            # Without this setting, Celery would retry a dead broker for minutes.
             connection.ensure_connection(max_retries=1, timeout=_PING_SECONDS)
             return len(app.control.ping(timeout=_PING_SECONDS, connection=connection))
     except (KombuError, RedisError, OSError):

@@ -21,15 +21,13 @@ _WIDTH = 110
 
 @dataclass(frozen=True)
 class Report:
-    """The findings by check, in the order in which the checks ran."""
-
     findings: Mapping[str, Sequence[Finding]]
 
     def count(self, level: Level) -> int:
         return sum(each.level is level for findings in self.findings.values() for each in findings)
 
     def is_good(self, *, strict: bool = False) -> bool:
-        """Return whether no finding failed; with `strict`, whether none is a warning either."""
+        """Return whether there is no failure. With `strict`, warnings count as failures."""
         return not self.count(Level.FAILED) and not (strict and self.count(Level.WARNING))
 
     def as_json(self) -> str:
@@ -54,7 +52,7 @@ class Report:
 
 
 def run(checks: Mapping[str, str]) -> Report:
-    """Run the checks in order; `checks` maps a name to the path of a function."""
+    """Run the checks in order. `checks` maps a name to the import path of a function."""
     findings: dict[str, Sequence[Finding]] = {}
     with ExitStack() as stack:
         for name, path in checks.items():
@@ -65,7 +63,7 @@ def run(checks: Mapping[str, str]) -> Report:
 
 
 def of_settings(error: SettingsError) -> Report:
-    """Return the report on invalid settings, without which no check can run."""
+    """Return the report on invalid settings. With them, no check can run."""
     return Report(
         {
             "settings": [
@@ -78,7 +76,7 @@ def of_settings(error: SettingsError) -> Report:
 def _run(path: str) -> Iterable[Finding]:
     try:
         return list(import_string(path)())
-    except Exception as error:  # one broken check must not hide the others' findings
+    except Exception as error:  # an error in one check must not hide the findings of others
         logger.debug("%s failed", path, exc_info=True)
         reason = f"the check could not run ({type(error).__name__})"
         return [failed("check", reason, "Fix the failures above first, then run doctor again.")]

@@ -11,7 +11,7 @@ _SECONDS = 5
 
 
 def check() -> Iterator[Finding]:
-    """Yield whether the collector accepts an empty export. The service works without it."""
+    """Yield whether the collector accepts an empty export."""
     endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT
     if not endpoint:
         yield fine("collector", "no traces are sent (OTEL_EXPORTER_OTLP_ENDPOINT is not set)")

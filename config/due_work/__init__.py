@@ -1,8 +1,9 @@
-"""The engine for due work: rows with a due time, leased in turns by threads that are woken.
+"""Due work: rows of a table that a worker must process at a given time.
 
-- `queue`: the due rows, the order of their owners, and the statements that lease them.
-- `leases`: rows that one worker holds for a few seconds, and the heartbeat that renews them.
-- `runner`: one thread for each lane of a queue, so that a lane that hangs delays no other.
-- `listening`: notifications of PostgreSQL, which wake the runners of all processes.
-- `statements`: reads `.sql` files, in which each statement has a name.
+- `queue`: find the due rows of a table, and lease them for one worker.
+- `leases`: while one worker holds a row, no other worker processes it. A heartbeat renews the lease.
+- `runner`: the threads that process rows. Each lane of a queue, such as a chain, has its own thread, so a slow chain
+  does not delay the others.
+- `listening`: PostgreSQL's notifications. They wake the runners of all processes.
+- `statements`: read `.sql` files with named statements.
 """

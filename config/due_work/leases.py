@@ -1,13 +1,13 @@
-"""Leases: rows that one worker holds for a few seconds, renewed by a heartbeat while it works on them.
+"""Leases of rows. A worker holds a row for ten seconds at a time. A heartbeat renews the lease during the work.
 
-A leased row carries the holder's `claim_id` and a `lease_until`. To claim a row, write both columns under the
-condition `is_free`. To write a result, name the claim id in the WHERE clause of the same UPDATE: a worker that lost
-its lease changes nothing.
+A leased row has two columns: the holder's `claim_id`, and `lease_until`. To claim a row, write both if `is_free` is
+true. To write a result, put the claim ID into the WHERE clause of the UPDATE. Then a worker that lost its lease changes
+nothing.
 
-- The database's clock alone decides when a lease ends. A worker's clock may be wrong, or be set.
-- A heartbeat renews only rows that still carry its claim id and whose leases have not ended.
-- A worker counts a lease as held for ten seconds after its last successful renewal, by its monotonic clock. Without
-  the database, it therefore stops before another worker can start.
+- The database's clock decides when a lease ends, because a worker's clock may be wrong.
+- A heartbeat renews a row only if it still has the worker's claim ID and its lease has not ended.
+- A worker that can't reach the database stops in time: by its own monotonic clock, it holds a lease for ten seconds
+  after the last renewal. Another worker can start only after that.
 """
 
 import logging
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 DURATION = timedelta(seconds=10)
 HEARTBEAT_SECONDS = 2.5
-# Limits how long hung work holds its rows. Longer than a task's hard time limit.
+# If the work hangs, its rows are free after this time. It is longer than a task's hard time limit.
 LONGEST = timedelta(seconds=60)
 
 FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
@@ -43,15 +43,15 @@ def is_free() -> Q:
 
 
 class Lease:
-    """Rows of one model that this process leases under one claim ID. Thread-safe.
+    """A lease of some rows of one model, under one claim ID. Thread-safe.
 
-    `keys` are the keys of all rows that it ever leased.
+    `keys` are the keys of all rows at the start, also of those whose lease has ended since.
     """
 
     def __init__(
         self, model: type[Model], claim_id: uuid.UUID, keys: Iterable[Any], *, asked_at: float
     ) -> None:
-        """`asked_at` is `time.monotonic()` from before the statement that claimed the rows with these keys."""
+        """`asked_at` is the value of `time.monotonic()` before the rows were claimed."""
         self.claim_id = claim_id
         self.keys = tuple(keys)
         self._model = model
@@ -60,7 +60,7 @@ class Lease:
         self._lock = threading.Lock()
 
     def holds(self, key: Any) -> bool:
-        """Whether this worker certainly holds the row. Check before each external call."""
+        """Whether this worker still holds the row. Check it before each external call."""
         with self._lock:
             return time.monotonic() < self._held_until.get(key, 0)
 
@@ -71,7 +71,7 @@ class Lease:
 
     @property
     def is_over(self) -> bool:
-        """Whether no leased row is left to renew."""
+        """Whether there is no row left to renew."""
         with self._lock:
             return not self._held_until or time.monotonic() >= self._ends_at
 
@@ -90,7 +90,7 @@ class Lease:
 
 
 class Heartbeat:
-    """A thread that renews a process's leases. It runs only while there are any."""
+    """The thread that renews a process's leases. It runs only while the process has leases."""
 
     def __init__(self) -> None:
         self._leases: set[Lease] = set()
@@ -98,7 +98,7 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def keep(self, lease: Lease) -> None:
-        """Renew the lease until it is released or ends."""
+        """Renew the lease until `release`, or until the lease is over."""
         if lease.is_over:
             return
         with self._lock:
@@ -109,7 +109,6 @@ class Heartbeat:
                 self._thread = thread
 
     def release(self, lease: Lease) -> None:
-        """Stop renewing the lease."""
         with self._lock:
             self._leases.discard(lease)
 
@@ -126,10 +125,10 @@ class Heartbeat:
                 try:
                     lease.renew()
                 except Exception:
-                    # The next heartbeat retries; unrenewed leases expire.
+                    # The next heartbeat tries again. Without renewal, the lease expires.
                     logger.warning("a lease could not be renewed", exc_info=True)
                     connections.close_all()
-            # A new connection per heartbeat, so that none leaks or is stale after an outage.
+            # Each heartbeat uses a new connection. An old one could leak, or be broken after an outage.
             connections.close_all()
 
 
@@ -141,18 +140,18 @@ def _start_over() -> None:
     _heartbeat = Heartbeat()
 
 
-# A thread does not survive a fork.
+# Threads do not survive a fork.
 os.register_at_fork(after_in_child=_start_over)
 
 
 def keep(lease: Lease) -> None:
-    """Renew the lease until `end` was called for each of its rows, but for at most a minute."""
+    """Renew the lease until `end` has been called for each row, but for at most a minute."""
     _heartbeat.keep(lease)
 
 
 @contextmanager
 def kept(lease: Lease) -> Iterator[None]:
-    """Renew the lease inside the block. Rows that are still leased after the block are free within ten seconds."""
+    """Renew the lease inside the block. If a row is still leased after the block, its lease ends within ten seconds."""
     _heartbeat.keep(lease)
     try:
         yield

@@ -1,7 +1,7 @@
-"""PostgreSQL notifications: processes learn within milliseconds of a change that another one made.
+"""PostgreSQL's notifications. A process announces a change, and the others learn it within milliseconds.
 
-A notification is only a hint: a process that is not listening misses it. Code that acts on notifications also polls
-for due rows, or uses its copy only while `Listener.is_current` shows that no change was missed.
+A process misses a notification while its connection is down. So never rely on notifications alone. Code that waits for
+due rows also polls. Code that caches rows checks `Listener.is_current` before it uses a cached row.
 """
 
 import logging
@@ -22,7 +22,7 @@ from config.environment.keepalives import OURS
 
 logger = logging.getLogger(__name__)
 
-# The interval at which an idle connection proves that it is alive, and the validity of that proof.
+# An idle connection is checked each 0.4 s. After a successful check, it counts as alive for 1 s.
 PROOF_SECONDS = 0.4
 CURRENT_SECONDS = 1.0
 _FIRST_PAUSE_SECONDS = 0.1
@@ -30,7 +30,7 @@ _LONGEST_PAUSE_SECONDS = 5.0
 
 
 class Channel(StrEnum):
-    """The kinds of changes that notifications announce. The payload is the ID of the changed object, or empty."""
+    """The kinds of changes. A notification's payload is the ID of the changed object, or empty."""
 
     SETTINGS = "quittance_settings"
     """A chain, a token or a merchant was changed. Sent by triggers, in the transaction of the change."""
@@ -48,7 +48,10 @@ class _Notification:
     payloads: tuple[str, ...]
 
     def __call__(self) -> None:
-        """Send it in a separate transaction that doesn't wait for the disk: a lost notification only costs time."""
+        """Send the notification in its own transaction.
+
+        It doesn't wait for the disk, because a lost notification only costs time.
+        """
         try:
             with connection.cursor() as cursor:
                 cursor.execute(
@@ -57,18 +60,20 @@ class _Notification:
                     [self.channel.value, list(self.payloads)],
                 )
         except Error:
-            # The change is committed, so the error must not be raised. `robust=True` of `on_commit` can't suppress it:
-            # Django would log this object's `__qualname__`, which it doesn't have.
+            # The change is committed, so the caller must not get this error. `on_commit(robust=True)` doesn't work
+            # here: Django would log the `__qualname__` of this object, and it has none.
             logger.warning("a notification on %s could not be sent", self.channel, exc_info=True)
 
 
 def notify(channel: Channel, *payloads: str) -> None:
-    """Notify all listeners of each payload once the current transaction commits, or at once outside one.
+    """Send a notification for each payload after the current transaction commits.
 
-    Without a payload, it announces the channel alone.
+    Outside a transaction, send it at once.
 
-    Repeating a notification within a transaction sends it once. It is sent after the commit, in a transaction of its
-    own: PostgreSQL serialises the commits of transactions that notify. A failure is logged and changes nothing else.
+    Without payloads, send one notification with an empty payload.
+
+    If a transaction repeats a notification, it is sent once. Notifications have a transaction of their own, because
+    PostgreSQL commits transactions with notifications one after another. A failure is logged, but not raised.
     """
     notification = _Notification(channel, payloads or ("",))
     savepoints = set(connection.savepoint_ids)
@@ -79,8 +84,8 @@ def notify(channel: Channel, *payloads: str) -> None:
 class Listener:
     """A thread with its own connection that calls a handler for each notification.
 
-    Handlers run in that thread and must return at once. `on_gap` is called when notifications may have been missed:
-    after each new connection.
+    Handlers run in this thread, so they must return at once. `on_gap` is called after each new connection, because
+    notifications may have been missed before it.
     """
 
     def __init__(
@@ -97,7 +102,7 @@ class Listener:
         self._failures = 0
 
     def start(self) -> None:
-        """Begin listening. Call it in the process that uses it: a thread does not survive a fork."""
+        """Begin listening. Call it after a fork, because threads do not survive one."""
         self._thread = threading.Thread(target=self._run, name="notifications", daemon=True)
         self._thread.start()
 
@@ -110,7 +115,7 @@ class Listener:
 
     @property
     def is_current(self) -> bool:
-        """Whether each notification up to a second ago has been handled."""
+        """Whether all notifications older than a second have been handled."""
         return time.monotonic() < self._current_until
 
     def _run(self) -> None:
@@ -133,11 +138,11 @@ class Listener:
             if self._failures:
                 logger.warning("notifications are received again")
                 self._failures = 0
-                # This may be a new primary. The pool may still have connections to the old one, which became a standby.
+                # This server may be a new primary. Close the pool's connections to the old primary.
                 connection.drain_pool()  # type: ignore[attr-defined]  # of our own backend
             while not self._stopping.is_set():
                 asked_at = time.monotonic()
-                require_primary(mine)  # PostgreSQL sends pending notifications with the response
+                require_primary(mine)  # the response brings pending notifications
                 self._handle_all(mine, seconds=0)
                 self._current_until = asked_at + CURRENT_SECONDS
                 self._handle_all(mine, seconds=PROOF_SECONDS)
@@ -155,7 +160,8 @@ class Listener:
 def require_primary(mine: psycopg.Connection[Any]) -> None:
     """Raise OperationalError if the server is read-only.
 
-    A primary that became a standby keeps its connections open. It sends no notifications, and its locks exclude no one.
+    A primary that becomes a standby keeps its connections open. But it sends no notifications, and its locks have no
+    effect on the new primary.
     """
     row = mine.execute("SHOW transaction_read_only").fetchone()
     if row is None or row[0] != "off":
@@ -163,7 +169,7 @@ def require_primary(mine: psycopg.Connection[Any]) -> None:
 
 
 def connect() -> psycopg.Connection[Any]:
-    """Connect without a pooler: a transaction pooler would drop the session's LISTEN."""
+    """Connect without a pooler, because a transaction pooler would drop LISTEN."""
     if settings.DATABASE_LISTEN_URL:
         return psycopg.connect(settings.DATABASE_LISTEN_URL, autocommit=True, **OURS)
     return psycopg.connect(**{**connection.get_connection_params(), "autocommit": True})

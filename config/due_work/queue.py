@@ -1,4 +1,4 @@
-"""Queues: the rows of one table that are due for one kind of work, leased in turns."""
+"""A queue: the rows of one table that are due for one kind of work."""
 
 import logging
 import time
@@ -26,13 +26,13 @@ class Queue:
 
     Args:
         due: The column with the time when a row is due.
-        owner: The column whose values take turns, usually the merchant.
-        waiting: The condition on rows that are in the queue at all. It may use `%(now)s`.
-        lane: Rows of different lanes are worked on in different threads. By default, there is one lane: None.
+        owner: Usually the column with the merchant. Owners take turns.
+        waiting: The condition for rows that are in the queue. It may use `%(now)s`.
+        lane: Each lane, such as a chain, has its own thread. By default, there is one lane: None.
         order: The order of one owner's rows. By default, the longest overdue come first.
-        has_lease: Whether rows are leased, in their columns `claim_id` and `lease_until`. Otherwise `pick` is the only
-            method to use, and the caller guards each change.
-        statements: Replaces statements of `statements.sql`.
+        has_lease: Whether rows have the columns `claim_id` and `lease_until`. Without them, call only `pick`, and
+            prevent double work yourself.
+        statements: Statements that replace those of `statements.sql`.
     """
 
     model: type[Model]
@@ -49,17 +49,17 @@ class Queue:
         return [lane for (lane,) in self._rows("lanes", now=now)]
 
     def pick(self, now: datetime, most: int, lane: Any = None) -> list[Any]:
-        """Return the keys of up to `most` due rows of the lane that no worker holds, owners taking turns."""
+        """Return the keys of up to `most` due rows of the lane that no worker holds. Owners take turns."""
         return [key for (key,) in self._rows("pick", now=now, most=most, lane=lane)]
 
     def claim(self, now: datetime, most: int, lane: Any = None) -> Lease:
-        """Lease up to `most` due rows of the lane, owners taking turns."""
+        """Lease up to `most` due rows of the lane. Owners take turns."""
         return self.lease(now, self.pick(now, most, lane))
 
     def lease(self, now: datetime, keys: Sequence[Any]) -> Lease:
-        """Lease those of the rows that are due, and that no other worker has leased or locked.
+        """Lease the rows with these keys, except rows that aren't due or that another worker has leased or locked.
 
-        `now` decides what is due; the database's clock decides what is leased.
+        A row is due if its time is before `now`. The database's clock decides whether a row is leased.
         """
         asked_at, claim_id = time.monotonic(), uuid.uuid4()
         rows = self._rows("lease", now=now, keys=keys, claim_id=claim_id, duration=DURATION) if keys else []
@@ -70,7 +70,7 @@ class Queue:
 
     @cached_property
     def sql(self) -> dict[str, str]:
-        """The statements with the queue's table and columns filled in, by name."""
+        """The statements by name, with the queue's table and columns."""
         return {
             name: filled_in(
                 statement,

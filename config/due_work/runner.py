@@ -1,4 +1,4 @@
-"""Runners: threads of a worker process that work on a queue while rows are due."""
+"""Runners: the threads of a worker process that process a queue's due rows."""
 
 import logging
 import threading
@@ -19,10 +19,10 @@ class _Running(NamedTuple):
 
 
 class Runner(Generic[L]):
-    """Works on a queue, with one thread for each lane that has due rows.
+    """Processes a queue with one thread for each lane that has due rows.
 
-    `work` takes a batch of a lane and returns whether to take another one. A lane that hangs occupies its own thread:
-    it delays no other lane, and no task. If the process dies, the leases expire and another worker continues.
+    `work` processes one batch of a lane, and returns whether to continue with another one. A hanging lane blocks only
+    its own thread, and delays no other lane. If the process dies, the leases expire and another worker continues.
     """
 
     def __init__(
@@ -33,7 +33,10 @@ class Runner(Generic[L]):
         *,
         linger_seconds: float = 0.0,
     ) -> None:
-        """A thread waits `linger_seconds` for the next wake, with its database connection open, before it ends."""
+        """Before a thread ends, it waits `linger_seconds` for the next wake.
+
+        Meanwhile its database connection stays open.
+        """
         self._name = name
         self._work = work
         self._lanes = lanes
@@ -44,12 +47,12 @@ class Runner(Generic[L]):
         self.nudged_at = time.monotonic()
 
     def nudge(self) -> int:
-        """Wake each lane with due rows; return how many threads were started."""
+        """Wake each lane that has due rows. Return how many threads were started."""
         self.nudged_at = time.monotonic()
         return sum(self.wake(lane) for lane in self._lanes())
 
     def wake(self, lane: L) -> bool:
-        """Make the lane's thread work on due rows, and return immediately; True if a thread was started."""
+        """Make the lane's thread process due rows, but don't wait for it. Return whether a thread was started."""
         with self._lock:
             running = self._running.get(lane)
             if running is not None and running.thread.is_alive():
@@ -72,7 +75,7 @@ class Runner(Generic[L]):
             return {lane for lane, running in self._running.items() if running.thread.is_alive()}
 
     def stop(self) -> list[threading.Thread]:
-        """End each thread after its batch, and start no more; return the threads that run."""
+        """End each thread after its current batch, and start no new one. Return the running threads."""
         self._stopping.set()
         with self._lock:
             running = list(self._running.values())
@@ -97,7 +100,10 @@ class Runner(Generic[L]):
             connections.close_all()
 
     def _has_ended(self, lane: L, woken: threading.Event) -> bool:
-        """Whether the thread ends now. The lane is removed under the lock, so that no wake is lost."""
+        """Whether the thread ends now.
+
+        If so, remove the lane under the same lock: the next wake then starts a new thread.
+        """
         with self._lock:
             is_over = self._stopping.is_set() or not woken.is_set()
             if is_over:
@@ -106,7 +112,7 @@ class Runner(Generic[L]):
 
 
 class Ticker:
-    """Nudges runners that were not nudged for a while: Celery's tasks don't arrive while its broker is down."""
+    """Nudges each runner that was not nudged for a while. It replaces Celery's tasks while the broker is down."""
 
     def __init__(self, runners: Iterable[Runner[Any]], *, after_seconds: float = 10.0) -> None:
         self._runners = tuple(runners)
@@ -115,7 +121,7 @@ class Ticker:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin; call it in the process, after the fork."""
+        """Start the thread. Call it after the fork."""
         self._thread = threading.Thread(target=self._run, name="ticker", daemon=True)
         self._thread.start()
 
@@ -125,7 +131,6 @@ class Ticker:
             self._thread.join()
 
     def tick(self) -> None:
-        """Nudge each runner whose last nudge was too long ago."""
         silent = [each for each in self._runners if time.monotonic() - each.nudged_at >= self._after_seconds]
         for runner in silent:
             runner.nudge()
@@ -143,7 +148,7 @@ class Ticker:
 def stop_all(runners: Iterable[Runner[object]], seconds: float) -> None:
     """Stop the runners, and wait at most `seconds` for their current batches.
 
-    Unfinished rows are due again when their leases expire.
+    Another worker processes unfinished rows when their leases expire.
     """
     until = time.monotonic() + seconds
     for thread in [thread for runner in runners for thread in runner.stop()]:

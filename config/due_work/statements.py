@@ -1,4 +1,4 @@
-"""SQL in separate files. Each statement has a name and a comment."""
+"""Read SQL statements from files. Each statement has a name and a comment."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ def read_statements(file: Path) -> dict[str, str]:
 
 
 def filled_in(statement: str, model: type[Model], **expressions: str) -> str:
-    """Return the statement with the braces replaced by the model's table, its key and these SQL expressions."""
+    """Replace the words in braces by the model's table, its key, and these SQL expressions."""
     key: Any = model._meta.pk
     composed = sql.SQL(statement).format(
         key=sql.Identifier(key.column),

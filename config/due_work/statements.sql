@@ -6,16 +6,16 @@ SELECT DISTINCT {lane} FROM {table} WHERE {waiting} AND {due} <= %(now)s AND {fr
 
 -- name: pick
 -- Up to `most` due rows of a lane that no worker holds: the first of each owner, then the second of each, and so on.
--- Ordered by time alone, the rows of an owner with very many due ones would delay all others. The statement ranks every
--- due row of the lane, so it suits queues that stay short.
+-- If they were ordered by time alone, an owner with very many due rows would delay all others. The statement ranks every
+-- due row of the lane, so use it only for queues that stay short.
 SELECT {key} FROM {table}
 WHERE {waiting} AND {due} <= %(now)s AND {free} AND {lane} IS NOT DISTINCT FROM %(lane)s
 ORDER BY row_number() OVER (PARTITION BY {owner} ORDER BY {order}), {order}
 LIMIT %(most)s
 
 -- name: lease
--- Lease these rows, except those that another worker has leased or locked meanwhile; also return which of them a worker
--- abandoned.
+-- Lease these rows. Rows that another worker has leased or locked meanwhile are skipped. A row is abandoned if its last
+-- worker did not release it.
 WITH picked AS (
     SELECT {key} AS key, lease_until IS NOT NULL AS is_abandoned FROM {table}
     WHERE {key} = ANY(%(keys)s::{type}[]) AND {waiting} AND {due} <= %(now)s AND {free}
@@ -26,8 +26,9 @@ FROM picked WHERE leased.{key} = picked.key
 RETURNING picked.key, picked.is_abandoned
 
 -- name: renew
--- Extend the leases of these rows that the claim still holds. One statement, so that it suits PgBouncer in transaction
--- mode. A locked row is skipped: its result is being written, and the other rows must not wait for that.
+-- Extend the leases that the claim still holds. It is one statement, because each statement may get another connection
+-- from PgBouncer in transaction mode. A locked row is skipped: its result is being written, and the other rows must not
+-- wait for that.
 WITH held AS (
     SELECT {key} AS key FROM {table}
     WHERE {key} = ANY(%(keys)s::{type}[]) AND claim_id = %(claim_id)s AND lease_until > statement_timestamp()

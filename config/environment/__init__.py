@@ -1,7 +1,7 @@
-"""Settings from the environment: declared once in `declared`, and checked together.
+"""Settings from the environment. `declared` lists them all.
 
-django-environ stops at the first wrong value and quotes it. Here an operator sees every fault at once, and no log shows
-a secret.
+The service reports all faults at once, and never prints a secret. (django-environ stops at the first wrong value and
+prints it.)
 """
 
 from config.environment.start import load, load_or_exit, print_and_exit

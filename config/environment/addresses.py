@@ -1,7 +1,7 @@
-"""Parsers of settings that are addresses. Each returns the value of a text, or raises Wrong.
+"""Parsers of settings that are addresses.
 
-Most addresses contain a password or a key, so a message never quotes the value, nor a library's message, which may
-quote it.
+Each returns the parsed value or raises Wrong. Most addresses contain a password or a key. So no message quotes the
+value, or the message of a library, which could contain the value.
 """
 
 import os
@@ -30,7 +30,7 @@ EMAIL_SCHEMES = (
 _POSTGRESQL_SCHEMES = ("postgresql", "postgres", "pgsql", "psql")
 _DJANGO_OPTIONS = ("CONN_MAX_AGE", "DISABLE_SERVER_SIDE_CURSORS")
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
-# The usual options; https://www.postgresql.org/docs/current/libpq-connect.html lists all.
+# Usual options of libpq. All are in https://www.postgresql.org/docs/current/libpq-connect.html.
 _LIBPQ_OPTIONS = frozenset(
     ("host", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "application_name")
 )
@@ -40,15 +40,16 @@ _REDIS_DATABASE = re.compile(r"/?|/[0-9]{1,5}")
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _PATH = re.compile(r"[A-Za-z0-9._~%/-]*")
-# Its origin is part of the pages' Content-Security-Policy, so it must not contain separators of that header.
+# The relay's origin becomes a part of the pages' Content-Security-Policy, so it must not contain separators of that
+# header.
 _RELAY = re.compile(r"wss?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?")
 
 
 def origin(text: str) -> str:
-    """Return an http(s) address without a trailing slash, query or credentials."""
+    """Return an http(s) address without its trailing slash. A query or credentials are wrong."""
     parts = _split(text, "http", "https")
     _reject_extras(parts)
-    # The address becomes part of headers and pages.
+    # The address becomes a part of headers and pages, so its path has only safe characters.
     if not _PATH.fullmatch(parts.path):
         raise Wrong("has characters in its path that an address should not have")
     return text.rstrip("/")
@@ -78,7 +79,7 @@ def node(text: str) -> str:
 
 
 def database(text: str) -> dict[str, Any]:
-    """Return Django's settings of a PostgreSQL database. The query may have libpq's options."""
+    """Return Django's settings for a PostgreSQL database. The query may contain options of libpq."""
     parts = _split(text, *_POSTGRESQL_SCHEMES, is_host_needed=False, are_many_hosts_allowed=True)
     options = _query(parts)
     if not parts.path.strip("/") and "service" not in options:
@@ -94,7 +95,9 @@ def database(text: str) -> dict[str, Any]:
 
 
 def _several_hosts(place: str) -> dict[str, str]:
-    """Return libpq's lists. django-environ drops a missing port, and keeps the brackets of an IPv6 address."""
+    """Return the hosts and the ports as libpq's lists. django-environ can't: it drops a missing port, and keeps the
+    brackets of an IPv6 address.
+    """
     hosts = [urlsplit(f"//{each}") for each in place.split(",")]
     return {
         "HOST": ",".join(each.hostname or "" for each in hosts),
@@ -125,7 +128,7 @@ def _check_database_options(given: dict[str, str]) -> None:
     rare = options.keys() - _LIBPQ_OPTIONS
     if not rare:
         return
-    # Imported here: it takes a tenth of a second and 9 MB, which beat doesn't need.
+    # Imported here, because the beat process doesn't need it. The import takes 0.1 s and 9 MB.
     from psycopg import ProgrammingError
     from psycopg.conninfo import make_conninfo
 
@@ -137,12 +140,12 @@ def _check_database_options(given: dict[str, str]) -> None:
 
 
 def redis(text: str) -> str:
-    """Return the address of a Redis database that Celery, the cache and the rate limits can all parse."""
+    """Return the address of a Redis database. Celery, the cache and the rate limits can all parse it."""
     if text.startswith(f"{sentinels.SCHEME}://"):
         return _sentinels(text)
     parts = _split(text, "redis", "rediss")
     if ";" in text:
-        # Celery would split the text at the semicolon, into several addresses.
+        # Celery would split the text at the semicolon into several addresses.
         raise Wrong("has a ;, which must be written as %3B")
     if not _REDIS_DATABASE.fullmatch(parts.path):
         raise Wrong("has a path that is not the number of a database")
@@ -185,11 +188,11 @@ def email(text: str) -> dict[str, Any]:
 
 
 def _check_folder(folder: str) -> None:
-    """Raise Wrong unless the folder, which the first mail creates, can be written to."""
+    """Raise Wrong unless the folder is writable. If it doesn't exist, the first mail creates it."""
     if not folder:
         raise Wrong("names no folder")
     path = Path(folder).absolute()
-    # `os.path.exists` returns False below an unreadable folder; `Path.exists` raises.
+    # Below an unreadable folder, `os.path.exists` returns False, but `Path.exists` raises.
     nearest = next(place for place in (path, *path.parents) if os.path.exists(place))
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise Wrong("names a folder that can't be written to")
@@ -219,7 +222,7 @@ def collector(text: str) -> str:
 def _is_installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
-    except ModuleNotFoundError:  # a parent package is missing
+    except ModuleNotFoundError:  # the parent package isn't installed
         return False
 
 
@@ -231,7 +234,7 @@ def is_loopback(host: str | None) -> bool:
 
 
 def is_plain_and_remote(url: str) -> bool:
-    """Return whether calls to this parsed address cross a network unencrypted."""
+    """Return whether calls to this address cross a network unencrypted."""
     parts = urlsplit(url)
     return parts.scheme == "http" and not is_loopback(parts.hostname)
 

@@ -1,4 +1,4 @@
-"""Validate all settings at once: each value, and unsafe combinations."""
+"""Validate all settings at once: each value, and the combinations."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -6,16 +6,17 @@ from config.environment.addresses import is_plain_and_remote, node
 from config.environment.declared import PROVIDERS, Environment, declared
 from config.environment.wrong import Fault, SettingsError, Wrong
 
-# Publicly known keys: from Django's `startproject` and from this repository's tests.
+# These keys are public: Django's `startproject` and this repository's tests use them.
 _PUBLISHED_KEYS = ("django-insecure-", "only-for-tests-")
 
 
 def check(
     texts: Mapping[str, str], *, nodes: Iterable[str] = (), earlier_faults: Iterable[Fault] = ()
 ) -> Environment:
-    """Return the parsed settings. Raises SettingsError with every fault, `earlier_faults` first.
+    """Return the parsed settings.
 
-    `nodes` names the variables with the node addresses of the chain catalogues.
+    `nodes` are the names of the variables with node addresses. Raises SettingsError with all faults, `earlier_faults`
+    first.
     """
     env = Environment(texts)
     earlier = list(earlier_faults)
@@ -41,7 +42,7 @@ def _wrong_nodes(texts: Mapping[str, str], nodes: Iterable[str]) -> Iterator[Fau
 
 
 def _plain_providers(env: Environment) -> Iterator[Fault]:
-    """Yield providers whose keys would be sent unencrypted, and rate sources whose rates could be forged."""
+    """Yield faults of addresses with http: a provider's key would be sent unencrypted, or rates could be forged."""
     if env.parsed.get("ALLOW_HTTP_URLS"):
         return
     settings = [provider.settings[provider.api_url] for provider in PROVIDERS]
@@ -52,14 +53,14 @@ def _plain_providers(env: Environment) -> Iterator[Fault]:
 
 
 def _plain_collector(env: Environment) -> Iterator[Fault]:
-    """Yield the collector's address if its secret headers would be sent unencrypted."""
+    """Yield a fault if the headers for the trace collector would be sent unencrypted. They may contain a key."""
     endpoint = str(env.parsed.get("OTEL_EXPORTER_OTLP_ENDPOINT", ""))
     if env.parsed.get("OTEL_EXPORTER_OTLP_HEADERS") and is_plain_and_remote(endpoint):
         yield type(env).OTEL_EXPORTER_OTLP_ENDPOINT.fault("is not encrypted, and the headers are secret")
 
 
 def _unsafe_in_production(env: Environment) -> Iterator[Fault]:
-    """Yield settings that are only allowed in development. Invalid values are skipped."""
+    """Yield a fault for each setting that is only allowed in development. Values that can't be parsed are skipped."""
     own = type(env)
     if env.parsed.get("DEBUG"):
         yield own.DEBUG.fault("is on in production, where it shows settings and code to anyone", "False")

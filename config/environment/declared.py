@@ -1,4 +1,4 @@
-"""Every setting of the service: its name, parser, default and expected format.
+"""All settings of the service: the name, parser, default and expected format of each.
 
 `.env.example` and the README explain each setting; a test compares them with these declarations.
 """
@@ -194,11 +194,11 @@ class Environment:
     BACKUP_MAX_AGE_HOURS = whole(1, 1000, "hours", default="13")
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """Parse `texts`. Errors are in `faults`; use the values only if there are none."""
+        """Parse `texts`. Use the values only if `faults` is empty."""
         self.parsed: dict[str, object] = {}
         self.faults: list[Fault] = []
         known = declared()
-        # Unknown names count as secret: they include the variables with node URLs, which the catalogue names.
+        # Unknown names count as secret. Some of them are variables with node URLs, which only the catalogue names.
         self.secrets = [
             text for name, text in texts.items() if text and (name not in known or known[name].is_secret)
         ]
@@ -208,18 +208,19 @@ class Environment:
                 self.faults.append(value)
             else:
                 self.parsed[name] = value
-        # Keys are parsed into another form, which a library's error may contain. The first half of a pair is private.
+        # A key is also secret in the form in which it was parsed, because a library's error may contain it. Of a key
+        # pair, the first half is private.
         keys = [
             str(self.parsed.get(f"SPONSOR_{each}_KEY", "")).removeprefix("0x") for each in ("EVM", "SOLANA")
         ]
         self.secrets += [part for key in keys if key for part in (key, key[:64])]
-        # Each word of a header's value is a secret, because the value may have a scheme ("Bearer …").
+        # Each word of a header's value counts as a secret by itself. For example, "Bearer …" has two words.
         headers: Any = self.parsed.get("OTEL_EXPORTER_OTLP_HEADERS", {})
         self.secrets += [word for value in headers.values() for word in value.split()]
 
 
 def declared() -> dict[str, Setting[Any]]:
-    """Return all settings by name: the service's own, then those of each routing provider and rate source."""
+    """Return all settings by name, with those of the routing providers and rate sources."""
     own = {name: setting for name, setting in vars(Environment).items() if isinstance(setting, Setting)}
     of_providers = {name: setting for each in PROVIDERS for name, setting in each.settings.items()}
     return own | of_providers | dict(RATE_URLS)

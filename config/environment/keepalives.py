@@ -1,7 +1,7 @@
-"""Keepalive settings, so that both ends of a PostgreSQL connection notice a lost peer within about ten seconds.
+"""Keepalive settings. With them, both ends of a PostgreSQL connection notice a lost peer within about ten seconds.
 
-A machine without power, or a firewall that drops a connection, closes no socket. By default, Linux waits a quarter of
-an hour if data was sent, and two hours otherwise. Unix sockets don't need these settings.
+The peer's socket stays open if the peer's machine loses power, or if a firewall drops the connection. By default, Linux
+then waits two hours, or a quarter of an hour if data was sent. Unix sockets don't need these settings.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Read the routing providers' own settings from the `provider.toml` in each provider's folder."""
+"""Read the settings of each routing provider from the file `provider.toml` in its folder."""
 
 import re
 import tomllib
@@ -21,7 +21,7 @@ _SHOULD_BE = "a file in the format of docs/adding-a-provider.md"
 
 @dataclass(frozen=True)
 class Provider:
-    """One routing provider: its display name, its settings by name, and its quotas (calls per period)."""
+    """A routing provider: the display name, the settings by name, and the quotas (calls per period)."""
 
     key: str
     name: str
@@ -44,12 +44,15 @@ class Provider:
 
 
 def providers(folder: Path = FOLDER) -> Sequence[Provider]:
-    """Return the providers with a valid file below `folder`, by key. `provider_faults` returns the others' faults."""
+    """Return the providers below `folder`, by key.
+
+    A provider with an invalid file is left out (see `provider_faults`).
+    """
     return [each for each in map(_read, _files(folder)) if isinstance(each, Provider)]
 
 
 def provider_faults(folder: Path = FOLDER) -> Sequence[Fault]:
-    """Return one fault for each malformed file. Any fault stops the start."""
+    """Return one fault for each invalid file. The service doesn't start with faults."""
     return [each for each in map(_read, _files(folder)) if isinstance(each, Fault)]
 
 
@@ -110,7 +113,7 @@ def _setting(each: Mapping[str, Any]) -> Setting[Any]:
 def _checked(
     table: Mapping[str, Any], name: str, check: Callable[[str], object] = values.reject_control_characters
 ) -> str:
-    """Return the text with this name. Raises Wrong unless `check` accepts it."""
+    """Return the text with this name. Raises Wrong if `check` rejects it."""
     text = table.get(name)
     if not isinstance(text, str) or not text:
         raise Wrong("is missing, or not a text", name)

@@ -1,4 +1,4 @@
-"""The rate sources' settings: each source is a file in `payments/prices/sources`."""
+"""Settings of the rate sources. Each source is a file in `payments/prices/sources`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Redis behind Sentinels, for the cache, the rate limits, the heartbeat and Celery. Works without Django.
 
-The address is `redis+sentinel://user:password@one:26379,two:26379/NAME/0`: the Sentinels, the name under which they
-monitor the primary, and the number of its database. The user and password are those of Redis.
+The address is `redis+sentinel://user:password@one:26379,two:26379/NAME/0`. `one` and `two` are Sentinels. They monitor
+the primary under the name `NAME`. `0` is the number of the database. The user and password are those of Redis.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Sentinels:
 
     @classmethod
     def of(cls, url: str) -> "Sentinels | None":
-        """Return None if `url` is the address of Redis itself."""
+        """Parse `url`. Return None if it is the address of Redis itself."""
         parts = urlsplit(url)
         if parts.scheme != SCHEME:
             return None
@@ -39,14 +39,13 @@ class Sentinels:
 
 
 class Pool:
-    """Makes connection pools; the cache calls it by its name."""
+    """Makes connection pools. The settings of the cache name this class."""
 
     @staticmethod
     def from_url(url: str, **options: Any) -> Any:
-        """Return a pool for the address of Redis, or of Sentinels. Options are those of redis-py's connections.
+        """Return a pool for the address of Redis or of Sentinels. `options` are those of redis-py's connections.
 
-        A command is sent once more, over a new connection, if the server closed the one that was open or has become a
-        replica.
+        A command is sent once more over a new connection if the old one was closed, or if its server became a replica.
         """
         from redis import ConnectionError, ConnectionPool, ReadOnlyError, Sentinel
         from redis.backoff import NoBackoff
@@ -67,7 +66,7 @@ def broker(url: str, transport_options: dict[str, Any]) -> dict[str, Any]:
     sentinels = Sentinels.of(url)
     if sentinels is None:
         if url.startswith("rediss://") and "ssl_cert_reqs=" not in url:
-            # Kombu's default would accept any certificate.
+            # By default, Kombu would accept any certificate.
             url += f"{'&' if '?' in url else '?'}ssl_cert_reqs=required"
         return {"broker_url": url, "broker_transport_options": transport_options}
     username, password = (

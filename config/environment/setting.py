@@ -1,4 +1,4 @@
-"""The declaration of one setting: parser, default, expected format and whether it is secret."""
+"""The declaration of one setting."""
 
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar, overload
@@ -16,10 +16,10 @@ class Parsed(Protocol):
 
 
 class Setting(Generic[T]):
-    """A setting, as an attribute of a class. On an instance, the attribute is the parsed value.
+    """Declares a setting as an attribute of a class. On an instance of the class, the attribute is the parsed value.
 
-    `default` is a text to parse; None for a required setting. `should_be` completes the sentence "it should be …".
-    Messages never contain the value of a secret.
+    `default` is a text to parse, or None if the setting is required. `should_be` describes the format, and completes
+    "it should be …". If the setting is secret, messages don't contain its value.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Setting(Generic[T]):
         return self if instance is None else instance.parsed[self.name]  # type: ignore[return-value]
 
     def parse(self, text: str) -> T | Fault:
-        """Parse `text`, or the default if it is empty; return the value or the error."""
+        """Parse `text`, or the default if `text` is empty. Return the value or the error."""
         text = text.strip() or self.default or ""
         if not text and self.default is None:
             return self.fault("is missing")
@@ -63,7 +63,7 @@ class Setting(Generic[T]):
 
     def _fault_with(self, wrong: Wrong, text: str) -> Fault:
         part = text if wrong.part is None else wrong.part
-        # A URL may contain a password or a key, even if the setting should not have one.
+        # Even if the setting isn't secret, an operator may have put a URL with a password into it.
         if self.is_secret or "@" in text or "?" in text:
             return self.fault(wrong.problem)
         return self.fault(f"{quoted(part)} {wrong.problem}")

@@ -23,10 +23,10 @@ _ASSIGNMENT = re.compile(r"(?:export )?[A-Za-z_0-9]+=.*")
 
 
 def load(directory: Path = REPOSITORY) -> Environment:
-    """Return the settings of the environment and of `.env` in `directory`; the environment wins.
+    """Return the settings of the environment and of `.env` in `directory`. The environment takes precedence.
 
-    Raises SettingsError with all faults. Adds the values of `.env` to the environment, for child processes and for the
-    addresses of nodes.
+    Also add the values of `.env` to the environment: child processes need them, and node addresses are read from there.
+    Raises SettingsError with all faults.
     """
     faults = [*provider_faults(), *_read_file(directory / ".env")]
     texts: dict[str, str] = {}
@@ -49,13 +49,16 @@ def load_or_exit(directory: Path = REPOSITORY) -> Environment:
 
 
 def print_and_exit(error: SettingsError, code: int = EXIT_CODE) -> NoReturn:
-    """Print one line per fault on the standard error, and exit without a traceback."""
+    """Print one line per fault to the standard error, and exit without a traceback."""
     print(error, file=sys.stderr, flush=True)
     sys.exit(code)
 
 
 def _text(name: str) -> str | None:
-    """Return the value (for `$OTHER`, that of OTHER), or "" if unset; None if it refers to an unset variable."""
+    """Return the value, or "" if the variable is not set.
+
+    A value of `$OTHER` refers to OTHER: return None if that is not set.
+    """
     try:
         text = str(environ.Env().str(name, default=""))
     except RecursionError:
@@ -64,7 +67,7 @@ def _text(name: str) -> str | None:
 
 
 def _read_file(path: Path) -> Iterator[Fault]:
-    """Read `.env`; yield its faults by line number, without quoting the content."""
+    """Read `.env`. Yield its faults with the line number, but without the content of the line."""
     should_be = "UTF-8 text with lines of NAME=value and of # comments"
     try:
         content = path.read_text(encoding="utf-8-sig")
@@ -81,12 +84,12 @@ def _read_file(path: Path) -> Iterator[Fault]:
         is_comment = line.lstrip().startswith("#")
         if line.strip() and not is_comment and ("\0" in line or not _ASSIGNMENT.fullmatch(line)):
             yield Fault(str(path), f"line {number} can't be read", should_be)
-    # django-environ gets only the valid lines, because it logs the others with their secrets.
+    # Only valid lines are passed to django-environ, because it logs an invalid line with its secret.
     readable = (line for line in lines if "\0" not in line and _ASSIGNMENT.fullmatch(line))
     environ.Env.read_env(io.StringIO("\n".join(readable)))
 
 
 def _node_names(directory: Path) -> list[str]:
-    """Return the variables that the shipped catalogues use for node URLs."""
+    """Return the names of variables with node URLs in the shipped catalogues."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(directory.glob(_CATALOGUES)))
     return list(dict.fromkeys(name for text in texts for name in _NODE.findall(text)))

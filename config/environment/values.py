@@ -1,4 +1,4 @@
-"""Parsers of settings that are not addresses. Each returns the value of a text, or raises Wrong."""
+"""Parsers of settings that are not addresses. Each returns the parsed value or raises Wrong."""
 
 import json
 import re
@@ -16,10 +16,10 @@ from limits import parse as parse_limit
 from config.environment.wrong import Wrong
 
 SHORTEST_KEY = 32
-# Django's check reports a key with fewer different characters, because it was probably not generated.
+# Django warns if a key has fewer different characters, because such a key is probably not random.
 _MIN_DIFFERENT_CHARACTERS = 5
 MAX_PROXIES = 16
-# The order of the curve secp256k1: a private key is below it.
+# The order of the curve secp256k1. A private key must be below it.
 _ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -34,7 +34,7 @@ _SENDER = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+")
 
 
 def reject_control_characters(text: str) -> None:
-    """Raise Wrong for line breaks, other control characters, and bytes that are not UTF-8."""
+    """Raise Wrong for line breaks, for other control characters, and for bytes that aren't UTF-8."""
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
         raise Wrong("contains a line break or another control character")
     if any("\ud800" <= character <= "\udfff" for character in text):
@@ -64,7 +64,7 @@ def whole(minimum: int, maximum: int) -> Callable[[str], int]:
 
 
 def percent(maximum: int) -> Callable[[str], Decimal]:
-    """Return a parser of a percentage above 0 and up to `maximum`; it returns the share, such as 0.01 for 1."""
+    """Return a parser of percentages above 0, up to `maximum`. It returns the fraction, such as 0.01 for "1"."""
 
     def parse(text: str) -> Decimal:
         match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)\s*%?", text)
@@ -90,7 +90,10 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 
 def words(*known: str) -> Callable[[str], list[str]]:
-    """Return a parser of comma-separated words of `known`, in order, each once; `off` is an empty list."""
+    """Return a parser of comma-separated words.
+
+    Each is one of `known` and occurs once. The text `off` is an empty list.
+    """
 
     def parse(text: str) -> list[str]:
         if text.lower() == "off":
@@ -125,7 +128,7 @@ def secret_key(text: str) -> str:
 
 
 def fernet_keys(text: str) -> list[str]:
-    """Return the Fernet keys, newest first; the first encrypts, all decrypt."""
+    """Return the Fernet keys, newest first. The first key encrypts. Any of the keys can decrypt."""
     keys = _parts(text)
     for number, key in enumerate(keys, 1):
         try:
@@ -137,7 +140,7 @@ def fernet_keys(text: str) -> list[str]:
 
 
 def private_key(text: str) -> str:
-    """Parse a private key of secp256k1 in hex; return it with 0x, or an empty text."""
+    """Return a private key of secp256k1 as hex with 0x, or an empty text."""
     digits = text.lower().removeprefix("0x")
     if not text:
         return ""
@@ -147,7 +150,7 @@ def private_key(text: str) -> str:
 
 
 def key_pair(text: str) -> str:
-    """Parse an ed25519 key with its public key, 64 bytes in base58 or as a JSON list; return it in hex, or nothing."""
+    """Return an ed25519 key pair as hex, or an empty text. The setting is its 64 bytes, in base58 or as a JSON list."""
     if not text:
         return ""
     try:
@@ -162,7 +165,7 @@ def key_pair(text: str) -> str:
 
 
 def _key_pair_bytes(text: str) -> bytes:
-    """Return the bytes of a list of numbers or of base58. Raises ValueError and TypeError."""
+    """Decode a JSON list of numbers, or base58. Raises ValueError and TypeError."""
     if len(text) > _LONGEST_KEY_PAIR:
         raise ValueError
     if text.startswith("["):
@@ -212,7 +215,7 @@ def headers(text: str) -> dict[str, str]:
 
 
 def hosts(text: str) -> list[str]:
-    """Return the host names: `*` for all, `.example.com` for a domain and all its subdomains."""
+    """Return the host names. `*` allows all hosts, and `.example.com` a domain with all its subdomains."""
     found = [part.strip() for part in text.split(",") if part.strip()]
     for host in found:
         if host != "*" and not _is_ip(host) and not _HOST_NAME.fullmatch(host):
@@ -221,7 +224,7 @@ def hosts(text: str) -> list[str]:
 
 
 def _is_ip(host: str) -> bool:
-    """Return whether it is an address as in a Host header, with brackets for IPv6."""
+    """Return whether the name is an IP address as in a Host header. An IPv6 address needs brackets."""
     try:
         if host.startswith("[") and host.endswith("]"):
             return ip_address(host[1:-1]).version == 6
@@ -257,7 +260,7 @@ def proxies(text: str) -> int | list[IPv4Network | IPv6Network]:
 
 
 def rate_limit(text: str) -> RateLimitItem | None:
-    """Return the allowed calls and the period; None for `off`."""
+    """Return the allowed number of calls and the period. Return None for `off`."""
     if text.lower() == "off":
         return None
     if not _RATE.fullmatch(text.lower()):
@@ -266,14 +269,14 @@ def rate_limit(text: str) -> RateLimitItem | None:
 
 
 def optional_rate_limit(text: str) -> str:
-    """Return a valid rate limit's text, or an empty string."""
+    """Return the text if it is a valid rate limit or empty."""
     if text:
         rate_limit(text)
     return text
 
 
 def sender(text: str) -> str:
-    """Return the sender of mails, with or without a name; an empty string for the default."""
+    """Return the sender of mails, with or without a name. An empty text means the default."""
     if not text:
         return text
     found = getaddresses([text])

@@ -10,9 +10,10 @@ _LONGEST_QUOTE = 60
 
 
 class Wrong(Exception):
-    """An invalid value. `problem` is a predicate without the value: "is not a whole number".
+    """An invalid value.
 
-    `part` is the part of the value that the predicate is about; None for the whole value.
+    `problem` completes the message and doesn't contain the value, such as "is not a whole number". `part` is the wrong
+    part of the value, or None for the whole value.
     """
 
     def __init__(self, problem: str, part: str | None = None) -> None:
@@ -23,7 +24,7 @@ class Wrong(Exception):
 
 @dataclass(frozen=True)
 class Fault:
-    """One invalid setting, as one line: the problem and the expected format."""
+    """One invalid setting, as one line of text: the problem and the expected format."""
 
     name: str
     problem: str
@@ -36,7 +37,7 @@ class Fault:
 class SettingsError(ImproperlyConfigured):
     """The settings are invalid. The message has one line per fault.
 
-    A subclass of Django's exception, so that `manage.py help` and other commands work without settings.
+    Django's commands catch ImproperlyConfigured. So `manage.py help` works with invalid settings.
     """
 
     def __init__(self, faults: Sequence[Fault]) -> None:
@@ -45,5 +46,5 @@ class SettingsError(ImproperlyConfigured):
 
 
 def quoted(value: str) -> str:
-    """Return a setting's value, which must not be secret, for a message: one line of ASCII, shortened."""
+    """Return a value for a message, shortened to one line of ASCII. The value must not be secret."""
     return json.dumps(value if len(value) <= _LONGEST_QUOTE else value[:_LONGEST_QUOTE] + "...")

@@ -1,1 +1,1 @@
-"""Observability of running processes: task ids in log lines, a worker's metrics, spans."""
+"""Observability: task ids in log lines, the metrics of a worker, and traces."""

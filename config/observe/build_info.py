@@ -1,4 +1,4 @@
-"""The gauge `quittance_build_info`: which version runs. During an upgrade, two versions show."""
+"""The gauge `quittance_build_info` with the running version. During an upgrade, two versions run."""
 
 import platform
 from collections.abc import Iterator
@@ -21,7 +21,10 @@ class _BuildInfo(Collector):
 
 
 def build_registry() -> CollectorRegistry:
-    """Return a registry with only this gauge. It is computed, so the shared folder of counts can't contain it."""
+    """Return a registry with only this gauge.
+
+    A computed gauge can't be in the folder with the counts of all processes.
+    """
     registry = CollectorRegistry()
     registry.register(_BuildInfo())
     return registry

@@ -1,4 +1,4 @@
-"""Celery's loader, which sets the shared folder of counts before a worker imports any metrics."""
+"""Celery's loader. It sets the folder for the metrics of all worker processes before a worker imports any metrics."""
 
 import os
 import shutil
@@ -13,8 +13,8 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 class Loader(AppLoader):  # type: ignore[misc]
     def init_worker(self) -> None:
-        """Share a folder of counts between this process and its forks, if metrics are on."""
-        # Each forked process calls this too.
+        """If metrics are on, make a folder where this process and its forks write their counts."""
+        # Forked processes call this method too, but keep the folder.
         if not self.worker_initialized and load_or_exit().WORKER_METRICS_PORT:
             os.environ[FOLDER] = tempfile.mkdtemp(prefix="quittance-metrics-")
         super().init_worker()

@@ -1,6 +1,6 @@
 """Count calls to nodes, routing providers and rate sources, with their outcomes and durations.
 
-Labels have few values and no secret: a name is a node's host or the name of a provider, never a URL.
+The label `name` is a node's host or a provider's name, never a URL. So labels contain no secrets and have few values.
 """
 
 import time
@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
 
 class OutsideCall:
-    """A call that is measured. Set `outcome` when it is known; an exception without one counts as unusable."""
+    """A measured call. Set `outcome` as soon as it is known. An exception without an outcome counts as unusable."""
 
     __slots__ = ("outcome",)
 
@@ -65,7 +65,7 @@ def outcome_of(status: int) -> Outcome:
 def measured(
     kind: Kind, name: str, *, clock: Callable[[], float] = time.perf_counter
 ) -> Iterator[OutsideCall]:
-    """Count the call that the block makes, and observe how long it takes."""
+    """Count the call that the block makes, and its duration."""
     call, began = OutsideCall(), clock()
     default = Outcome.UNUSABLE
     try:

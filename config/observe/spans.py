@@ -1,10 +1,10 @@
-"""Send the recorded pieces of work as spans to an OpenTelemetry collector (OTLP over HTTP).
+"""Send recorded work as spans to an OpenTelemetry collector (OTLP over HTTP).
 
-Only processes that send traces import this module, each after its fork, because the exporter has a thread.
+A process imports this module only if it sends traces, and after its fork, because the exporter has a thread.
 
-The id of a payment request's trace is computed from the request's id. So a call, a check and a webhook attempt are in
-one trace, although they share only database rows and may be hours apart. Work on several payments has a separate trace,
-with a link from each payment's trace.
+The trace id of a payment request is computed from the request's id. So API calls, chain lookups and webhook attempts
+for it are in one trace, although different processes do them, hours apart. Work on several payments has a trace of its
+own, and each payment's trace links to it.
 
 A span contains ids, names, numbers and SQL without values. It contains no header, body, address or query.
 """
@@ -45,7 +45,7 @@ _TABLE = re.compile(r'\b(?:FROM|INTO|UPDATE)\s+(?:ONLY\s+)?"?(\w+)', re.IGNORECA
 
 
 class _ChosenIds(RandomIdGenerator):
-    """Generate the chosen ids for the next span of this thread, or random ones."""
+    """Generates random ids, unless `choose` has set the ids of this thread's next span."""
 
     def __init__(self) -> None:
         self._chosen = threading.local()
@@ -99,7 +99,7 @@ class Spans:
             self._write_statements(work, root)
         _finish(root, work.error, work.ended)
         if len(subjects) > 1:
-            # Each trace is sampled by itself, so a subject's trace may be sent even if the root is not.
+            # Each trace is sampled separately. The trace of a subject may be sent, but not that of the root.
             for subject in subjects:
                 span = self._start(work, {**ids, **subject}, *place(work, subject), links)
                 _finish(span, work.error, work.ended)
@@ -128,7 +128,7 @@ class Spans:
         )
 
     def finish(self, seconds: float = FLUSH_SECONDS) -> None:
-        """Send the remaining spans, for at most `seconds`: a collector that hangs must not block the process."""
+        """Send the remaining spans. Stop after `seconds`, because a collector that hangs must not block the process."""
         sending = threading.Thread(target=self._provider.shutdown, name="last-spans", daemon=True)
         sending.start()
         sending.join(seconds)
@@ -150,7 +150,7 @@ _running: Spans | None = None
 
 
 def start(role: str) -> None:
-    """Send this process's spans to the collector, until `stop`. `role` is the kind of process."""
+    """Send this process's spans to the collector until `stop`. `role` is the kind of process, such as "web"."""
     global _running
     exporter = OTLPSpanExporter(
         endpoint=f"{settings.OTEL_EXPORTER_OTLP_ENDPOINT}/v1/traces",
@@ -164,7 +164,7 @@ def start(role: str) -> None:
 
 
 def stop() -> None:
-    """Stop tracing, and send the remaining spans for at most `FLUSH_SECONDS`."""
+    """Stop tracing. Send the remaining spans, for at most `FLUSH_SECONDS`."""
     global _running
     recording.stop()
     if _running is not None:
@@ -173,12 +173,15 @@ def stop() -> None:
 
 
 def trace_id_of(payment_request_id: str) -> int:
-    """Return the id of the payment request's trace: a hash, because samplers need evenly distributed bits."""
+    """Return the trace id of a payment request. It is a hash, because samplers need evenly distributed bits."""
     return _digest(payment_request_id, 16)
 
 
 def place(work: Work, ids: Ids) -> tuple[int, int]:
-    """Return the trace id and span id of a piece of work, or of its part about `ids`."""
+    """Return the trace id and span id of some work.
+
+    If it concerns several payment requests, `ids` choose one of them.
+    """
     subjects = _subjects(work, ids)
     if len(subjects) == 1:
         return trace_id_of(subjects[0]["payment_request_id"]), work.span_id
@@ -190,14 +193,17 @@ def place(work: Work, ids: Ids) -> tuple[int, int]:
 
 
 def _subjects(work: Work, ids: Ids) -> Sequence[Ids]:
-    """Return the ids of the payment requests that the piece of work concerns."""
+    """Return the ids of each payment request that the work concerns."""
     if work.subjects or not work.joins:
         return work.subjects
     return [ids] if "payment_request_id" in ids else []
 
 
 def _is_placed(work: Work, ids: Ids) -> bool:
-    """Return whether this work's trace is known. A call that joins a request's trace looks up the request first."""
+    """Return whether the trace of this work is known yet.
+
+    A call must first look up the payment request whose trace it joins.
+    """
     return bool(work.details or not work.joins or _subjects(work, ids))
 
 
@@ -206,7 +212,7 @@ def _digest(text: str, size: int) -> int:
 
 
 def described(sql: Any) -> tuple[str, str]:
-    """Return a short name of a statement, such as `SELECT payments_payment`, and its text without literals."""
+    """Return the statement's short name, such as `SELECT payments_payment`, and its text without literals."""
     return _described(sql if isinstance(sql, str) else sql.as_string(None))
 
 

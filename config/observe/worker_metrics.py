@@ -1,6 +1,6 @@
-"""Serve `/metrics` of a worker: the counts of all its processes, on `WORKER_METRICS_PORT`. Off without a port.
+"""Serve `/metrics` of a worker on `WORKER_METRICS_PORT`, with the counts of all its processes.
 
-The web process serves the gauges from the database.
+Without a port, nothing is served. Gauges from the database are in the `/metrics` of the web process.
 """
 
 import ipaddress
@@ -32,9 +32,9 @@ def _counts() -> CollectorRegistry:
 
 
 def serve(port: int, token: str) -> ThreadingHTTPServer:
-    """Serve `/metrics` in a thread: to callers with the token or, if it is empty, from this machine.
+    """Serve `/metrics` and `/healthz` in a thread.
 
-    `/healthz` responds to every caller while the process runs.
+    `/metrics` requires the token, or calls from this machine if the token is empty. Every caller may call `/healthz`.
     """
 
     class Handler(BaseHTTPRequestHandler):

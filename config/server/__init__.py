@@ -1,1 +1,1 @@
-"""The web server: requests are received completely before a thread handles them; and the entry point of `events`."""
+"""The web server, and the entry point of the `events` process. A thread handles a request only when it is complete."""

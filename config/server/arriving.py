@@ -1,7 +1,7 @@
 """Buffer a client's requests until they are complete.
 
-gunicorn's parser reads the head, and rejects ambiguous ones: Content-Length with Transfer-Encoding, either of them
-twice, bare line feeds. It gets the head when that is complete, so that it never waits for the network.
+gunicorn's parser reads the head of a request. It gets only a complete head, so it never waits for the network. It
+rejects an ambiguous head: Content-Length with Transfer-Encoding, one of the two twice, or bare line feeds.
 """
 
 import io
@@ -30,7 +30,7 @@ _END_OF_HEAD = b"\r\n\r\n"
 
 
 class Arriving:
-    """The request that is arriving on a connection, with gunicorn's parser interface for the thread that serves it.
+    """The request that is arriving on a connection. The thread that serves it uses this object as gunicorn's parser.
 
     `deadline` is in seconds of the monotonic clock.
     """
@@ -40,21 +40,21 @@ class Arriving:
     _error: Exception | None
 
     def __init__(self, settings: Any, sock: Any, peer: Any) -> None:
-        self.unreader = IterUnreader([])  # gunicorn reads the bytes after the request from it
+        self.unreader = IterUnreader([])  # gunicorn reads from it any bytes after the request
         self.deadline = 0.0
         self._settings, self._socket, self._peer = settings, sock, peer
         self._number = 0
         self._start()
 
     def begin(self, now: float) -> bool:
-        """Start the next request with the bytes received so far; return whether it is complete."""
+        """Start the next request with the bytes received so far. Return whether it is complete."""
         self.deadline = now + REQUEST_SECONDS
         rest = self.unreader.take_buffered()
         self._start()
         return self.receive(rest) if rest else False
 
     def receive(self, data: bytes) -> bool:
-        """Add bytes from the client; return whether a thread can respond now, with a result or an error."""
+        """Add bytes from the client. Return whether a thread can respond now, with a result or an error."""
         self._count += len(data)
         try:
             if self._request is None:
@@ -72,7 +72,7 @@ class Arriving:
 
     @property
     def held_bytes(self) -> int:
-        """The approximate memory of the unfinished request."""
+        """The memory that the unfinished request needs, approximately."""
         return len(self._head) + len(self._content) + (len(self._chunks.content) if self._chunks else 0)
 
     def __next__(self) -> Any:
@@ -83,7 +83,7 @@ class Arriving:
         return self._request
 
     def finish_body(self, deadline: float | None = None) -> bool:  # noqa: ARG002 - gunicorn's interface
-        """Return whether the connection can be used again: not after an incomplete body."""
+        """Return whether the connection can be used again. After an incomplete body, it can't."""
         return not self._is_cut
 
     def _start(self) -> None:
@@ -93,7 +93,7 @@ class Arriving:
         self._is_ready = self._is_cut = False
 
     def _read_head(self) -> bytes:
-        """Parse the head if it is complete; return the bytes after it."""
+        """Parse the head if it is complete. Return the bytes after it."""
         # Ignore one empty line before a request (RFC 9112, section 2.2).
         if not self._searched and self._head.startswith(b"\r\n"):
             del self._head[:2]
@@ -143,7 +143,7 @@ class Arriving:
                 self._hand_over(self._chunks.content, self._chunks.rest, is_cut=not self._chunks.is_complete)
             return
         self._content += data
-        if self._length > MAX_BODY_BYTES:  # the view rejects it by its declared length
+        if self._length > MAX_BODY_BYTES:  # the view rejects it, because the declared length is too large
             self._hand_over(self._content[:MAX_BODY_BYTES], b"", is_cut=True)
         elif len(self._content) >= self._length:
             rest = bytes(self._content[self._length :])
@@ -152,7 +152,7 @@ class Arriving:
     def _hand_over(self, content: bytearray, rest: bytes, *, is_cut: bool) -> None:
         request = self._request
         if self._chunks is not None:
-            # WSGI applications read Content-Length bytes.
+            # A WSGI application reads as many bytes as Content-Length says.
             request.headers = [pair for pair in request.headers if pair[0] != "TRANSFER-ENCODING"]
             request.headers.append(("CONTENT-LENGTH", str(len(content))))
         request.body = Body(io.BytesIO(content))

@@ -1,4 +1,4 @@
-"""Decode a chunked request body as it arrives (RFC 9112, section 7.1), strictly."""
+"""A strict decoder of chunked request bodies (RFC 9112, section 7.1). It decodes each part as it arrives."""
 
 import re
 
@@ -9,11 +9,11 @@ _MAX_TRAILERS = 32
 
 
 class BadChunk(ValueError):
-    """The body is not valid chunked coding, so the start of the next request is unknown."""
+    """The chunked coding is invalid, so the connection's next request can't be found."""
 
 
 class ChunkedBody:
-    """The bytes of a chunked body; `is_complete` after its last chunk and its trailers."""
+    """A chunked body. `is_complete` is True after the last chunk and the trailers."""
 
     def __init__(self) -> None:
         self.content = bytearray()
@@ -25,7 +25,7 @@ class ChunkedBody:
         self._trailers: int | None = None
 
     def feed(self, data: bytes, limit: int) -> None:
-        """Decode `data`, until the body is complete or longer than `limit` bytes. `rest` has the bytes after it.
+        """Decode `data` until the body is complete or longer than `limit` bytes. `rest` are the bytes after the body.
 
         Raises BadChunk. Extensions and trailer fields are ignored, as RFC 9112 allows.
         """

@@ -1,7 +1,7 @@
-"""Buffer a response that the client doesn't read at once, for the main loop to send.
+"""Buffer the response of a slow client. The main loop sends it later.
 
-The kernel buffers some tens of kilobytes for a client that reads nothing. Without this module, the thread would wait
-for the rest of a larger response.
+The kernel buffers only some tens of kilobytes. If a response is larger, the thread would otherwise wait until the
+client has read it.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ _SLICE = 64 * 1024
 
 
 class Outgoing:
-    """A connection's socket while a thread responds. `rest` are the unsent bytes, at most MAX_KEPT_BYTES."""
+    """The socket of a connection while a thread responds. `rest` are the unsent bytes, at most MAX_KEPT_BYTES."""
 
     def __init__(self, sock: Any) -> None:
         self.sock = sock
         self.rest = bytearray()
 
     def sendall(self, data: bytes) -> None:
-        """Send or keep the data. Beyond the limit, wait up to RESPONSE_SECONDS for each 64 KiB."""
+        """Send the data or keep it in `rest`. If `rest` is full, wait up to RESPONSE_SECONDS for each 64 KiB."""
         if not self.rest:
             data = data[self._sent_at_once(data) :]
         self.rest += data
@@ -30,7 +30,7 @@ class Outgoing:
             del self.rest[:_SLICE]
 
     def send_rest(self) -> int:
-        """Send as much of the rest as the kernel accepts; return the number of bytes. Raises OSError."""
+        """Send as much of `rest` as the kernel accepts. Return the number of bytes. Raises OSError."""
         count = self._sent_at_once(self.rest)
         del self.rest[:count]
         return count

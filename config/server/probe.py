@@ -1,4 +1,4 @@
-"""Prove that a request of `manage.py doctor` belongs to this deployment: a time signed with SECRET_KEY."""
+"""A proof that a request comes from this deployment's `manage.py doctor`: a time signed with SECRET_KEY."""
 
 from django.core import signing
 

@@ -1,6 +1,7 @@
-"""The server's own responses to requests that it can't read: the API's error shape, with a request ID.
+"""Responses to requests that the server can't read. They have the API's error format, with a request ID.
 
-gunicorn would send a page, and 501 for an unknown transfer coding, although that is an error of the client.
+gunicorn would send an HTML page. For an unknown transfer coding, it would send 501, although it is an error of the
+client.
 """
 
 import json
@@ -20,7 +21,7 @@ _UNREADABLE = (ErrorCode.PARAMETER_INVALID, "The request is not valid HTTP.")
 
 
 class ErrorSocket:
-    """A client's socket that replaces gunicorn's error page with our own response of the same status."""
+    """A client's socket that replaces gunicorn's error page by our response, with the same status (but 400 for 501)."""
 
     def __init__(self, sock: Any) -> None:
         self._sock = sock
@@ -34,7 +35,6 @@ class ErrorSocket:
 
 
 def _response(status: HTTPStatus) -> bytes:
-    """Return the whole response; the connection closes after it."""
     with request_id_from("") as request_id:
         body = json.dumps(error_body(ApiError(*_MESSAGES.get(status, _UNREADABLE)))).encode()
     return b"\r\n".join(

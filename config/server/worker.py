@@ -1,9 +1,9 @@
-"""gunicorn's threaded worker, changed so that a slow client blocks no thread.
+"""gunicorn's threaded worker with one change: a slow client doesn't block a thread.
 
-gunicorn assigns a thread to a connection at its first byte, and the thread waits for the rest and for the client to
-read: sixteen slow clients block sixteen threads. Here the worker's main loop collects the bytes of all connections,
-within limits on size and time. It passes each complete request to a thread, and sends the rest of a response when the
-thread is done.
+gunicorn gives a connection a thread at the first byte. The thread waits for the rest of the request, and until the
+client has read the response. So sixteen slow clients block sixteen threads. Here the worker's main loop collects the
+bytes of all connections, and passes a request to a thread when it is complete. If the thread ends before the client has
+read the response, the main loop sends the rest. Size and time are limited.
 """
 
 import errno
@@ -22,7 +22,7 @@ from config.server.outgoing import Outgoing
 
 MAX_HELD_BYTES = 64 * 1024 * 1024
 LINGER_SECONDS = 2.0
-# The time for a client to read the rest of its response.
+# A client must read the rest of its response within this time.
 SEND_SECONDS = 60.0
 MAX_KEPT_BYTES_IN_ALL = 32 * 1024 * 1024
 _MAX_READ_AFTER = 4 * 1024 * 1024
@@ -31,7 +31,11 @@ _RECEIVE_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class _Sending:
-    """A response's unsent rest, and the thread's future to finish afterwards; `ends_at` is in monotonic seconds."""
+    """The unsent rest of a response.
+
+    `future` is the thread's result, which is handled after the rest is sent. `ends_at` is in seconds of the monotonic
+    clock.
+    """
 
     ends_at: float
     outgoing: Outgoing
@@ -41,7 +45,7 @@ class _Sending:
 class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # Each is ordered by deadline, because all of its entries have the same time limit.
+        # Each of these is ordered by deadline, because its entries are added with the same time limit.
         self._arriving: dict[Any, Arriving] = {}
         self._leaving: dict[Any, tuple[float, int]] = {}
         self._sending: dict[Any, _Sending] = {}
@@ -50,7 +54,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
         self._stopped_at: float | None = None
 
     def enqueue_req(self, conn: Any) -> None:
-        """Collect the connection's next request; gunicorn calls this to pass the connection to a thread."""
+        """Collect the connection's next request. gunicorn calls this method to pass the connection to a thread."""
         if conn.parser is None:
             conn.parser = Arriving(self.cfg, conn.sock, conn.client)
             conn.initialized = conn.data_ready = True
@@ -85,7 +89,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
         super().enqueue_req(conn)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        """Respond as gunicorn does, but let the main loop send the rest to a slow client."""
+        """Respond as gunicorn does. If the client is slow, leave the rest to the main loop."""
         conn.sock = outgoing = Outgoing(conn.sock)
         try:
             result = super().handle_request(req, conn)
@@ -97,11 +101,11 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             conn.sock = outgoing.sock
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
-        """Log the error as gunicorn does, and respond in the API's error shape."""
+        """Log the error as gunicorn does. Respond in the API's error format."""
         super().handle_error(req, refusals.ErrorSocket(client), addr, exc)
 
     def finish_request(self, conn: Any, fs: Any) -> None:
-        """Send the rest of the response; then keep or close the connection."""
+        """Send the rest of the response. Then keep or close the connection."""
         outgoing, conn.outgoing = getattr(conn, "outgoing", None), None
         has_succeeded = not fs.cancelled() and fs.exception() is None
         if not has_succeeded or outgoing is None or not outgoing.rest:
@@ -130,14 +134,14 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
         self._close(conn)
 
     def _after_response(self, conn: Any, fs: Any) -> None:
-        """Keep the connection for its next request, or close it without blocking the other connections."""
+        """Keep the connection for its next request, or close it without waiting."""
         if fs.cancelled() or fs.exception() is not None or not fs.result():
             self._leave(conn)
         else:
             super().finish_request(conn, fs)
 
     def _leave(self, conn: Any) -> None:
-        """Stop sending, but let the client close the connection first, so that it can read the whole response."""
+        """Stop sending, and give the client time to read the whole response and close the connection."""
         try:
             conn.sock.setblocking(False)
             conn.sock.shutdown(SHUT_WR)
@@ -161,7 +165,9 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             self._let_go(conn)
 
     def murder_pending(self) -> None:
-        """Close connections past their deadline. gunicorn calls this at least once a second, even while it stops."""
+        """Close connections past their deadline. gunicorn calls this method at least once a second, also while it
+        stops.
+        """
         super().murder_pending()
         if not self.alive and self._stopped_at is None:
             self._stopped_at = now()
@@ -189,7 +195,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
                 self._cut_off(conn)
 
     def _is_over_limit(self) -> bool:
-        """Return whether to drop the oldest unfinished requests to make room for new ones."""
+        """Return whether there is no room for new requests. The oldest unfinished ones are then dropped."""
         return bool(self.nr_conns >= self.worker_connections or self._held_bytes > MAX_HELD_BYTES)
 
     def _cut_off(self, conn: Any) -> None:

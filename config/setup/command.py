@@ -1,4 +1,4 @@
-"""The command `manage.py setup`: read flags, prompt for missing settings, write `.env`, and run doctor."""
+"""`manage.py setup`: read the flags, prompt for missing settings, write `.env`, and run doctor."""
 
 import argparse
 import getpass
@@ -40,7 +40,7 @@ def main(
     run: Run | None = None,
     folder: Path = REPOSITORY,
 ) -> int:
-    """Write `.env` in `folder`. Return the exit code: 0, the code of a failed step, or 2 if nothing was written."""
+    """Write `.env` in `folder`. Return the exit code: 0, the code of a failed step, or 2 if `.env` was not written."""
     options = _parser().parse_args(arguments)
     path = folder / ".env"
     if path.exists() or path.is_symlink():
@@ -67,8 +67,8 @@ def main(
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="manage.py setup",
-        description="Write .env for a new deployment, with generated keys; an existing one is never overwritten. "
-        "Settings in the environment count as given.",
+        description="Write .env for a new deployment, with generated keys. An existing .env is never overwritten. "
+        "Settings that are environment variables are used too.",
     )
     for name, text in _FLAGS.items():
         parser.add_argument(_flag(name), dest=name, metavar="VALUE", help=text)
@@ -77,10 +77,14 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="any other setting, or the variable of a node such as BASE_RPC_URL=https://…; repeatable",
+        help="any other setting, or a node's URL such as BASE_RPC_URL=https://…; repeatable",
     )
-    parser.add_argument("--migrate", action="store_true", help="then migrate and collect static files")
-    parser.add_argument("--catalogue", metavar="FILE", help="then load this catalogue")
+    parser.add_argument(
+        "--migrate",
+        action="store_true",
+        help="migrate the database and collect static files after .env is written",
+    )
+    parser.add_argument("--catalogue", metavar="FILE", help="load this catalogue at the end")
     parser.add_argument("--no-doctor", action="store_true", help="don't run doctor at the end")
     return parser
 
@@ -117,7 +121,7 @@ def _finish(options: argparse.Namespace, run: Run) -> int:
     if options.migrate:
         steps += [["migrate", "--noinput"], ["collectstatic", "--noinput", "--verbosity", "0"]]
     if options.catalogue:
-        # An absolute path, because the command runs in another folder.
+        # The path must be absolute, because the command runs in another folder.
         steps.append(["load_catalogue", str(Path(options.catalogue).resolve())])
     for step in steps:
         if code := run(step):

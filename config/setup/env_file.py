@@ -1,4 +1,4 @@
-"""Write `.env` once, readable only by its owner, with values that the service reads back unchanged."""
+"""Write a new `.env` that only its owner can read. The service must read back exactly the same values."""
 
 import io
 import os
@@ -15,7 +15,7 @@ _HEADER = """\
 
 
 class Unwritable(Exception):
-    """The file can't be written; the message says why."""
+    """The file can't be written. The message has the reason."""
 
 
 def text_of(values: Mapping[str, str]) -> str:
@@ -42,7 +42,7 @@ def read(text: str) -> dict[str, str]:
 
 
 def write(path: Path, text: str) -> None:
-    """Create the file with mode 600. Raises Unwritable if the path exists."""
+    """Create the file with mode 600. Raises Unwritable if the file exists."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, MODE)
     except FileExistsError:
@@ -50,7 +50,7 @@ def write(path: Path, text: str) -> None:
     except OSError as error:
         raise Unwritable(f"{path} can't be created ({error.strerror})") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        os.fchmod(descriptor, MODE)  # independent of the process's umask
+        os.fchmod(descriptor, MODE)  # the process's umask may have removed bits
         file.write(text)
         file.flush()
         os.fsync(descriptor)

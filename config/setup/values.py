@@ -1,4 +1,4 @@
-"""Complete the settings of a new deployment: the given values, values derived from them, and new keys."""
+"""Complete the settings of a new deployment: derive values from the given ones, and generate keys."""
 
 import secrets
 from collections.abc import Mapping

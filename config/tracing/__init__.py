@@ -1,1 +1,1 @@
-"""Record pieces of work; `config.observe.spans` sends them."""
+"""Record pieces of work for traces. `config.observe.spans` sends them."""

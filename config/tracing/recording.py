@@ -1,10 +1,10 @@
-"""Record pieces of work, such as a call, a check or an attempt, with their SQL statements.
+"""Record pieces of work for traces, such as an API call or a webhook attempt, with their SQL statements.
 
     with log_context(payment_id=payment.pk), traced("follow swap"):
         ...
 
-Recording begins with `start`, which `config.observe.spans` calls in a process that sends traces. This module imports no
-OpenTelemetry, so traced code costs nothing if traces are off.
+Nothing is recorded until `config.observe.spans` calls `start`. This module doesn't import OpenTelemetry, so traced code
+costs almost nothing if traces are off.
 """
 
 import logging
@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 logger = logging.getLogger(__name__)
 
-# A piece of work with more statements is a batch of similar ones.
+# Work with more statements repeats similar ones, so the first ones are enough.
 MAX_STATEMENTS = 100
 
 Kind = Literal["server", "client", "internal"]
@@ -39,8 +39,8 @@ class Statement:
 class Work:
     """A piece of work. Times are in Unix nanoseconds.
 
-    `subjects` are the ids of its several subjects; a single subject's ids are in its log context. `joins`: it belongs
-    to the trace of its payment request; otherwise it has the trace `trace_id`.
+    Work on several payments lists the ids of each in `subjects`. Work on one payment has its ids in the log context. If
+    `joins` is True, the work is in the trace of its payment request. Otherwise it is in the trace `trace_id`.
     """
 
     name: str
@@ -59,7 +59,10 @@ class Work:
     _tick: int = field(default_factory=time.perf_counter_ns)
 
     def now(self) -> int:
-        """Return the time by a monotonic clock."""
+        """Return the time in Unix nanoseconds.
+
+        It never goes back, because only the start is from the system's clock.
+        """
         return self.began + time.perf_counter_ns() - self._tick
 
 
@@ -69,7 +72,7 @@ _NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 def start(write: Callable[[Work], None]) -> None:
-    """Start recording. `write` gets each piece of work at its end, in its thread and its log context."""
+    """Start recording. `write` is called at the end of each piece of work, in the same thread and log context."""
     global _write
     _write = write
 
@@ -80,7 +83,7 @@ def stop() -> None:
 
 
 def current() -> Work | None:
-    """Return this thread's piece of work; None without one, or if recording is off."""
+    """Return this thread's current work. Return None if there is none, or if recording is off."""
     return _current.get()
 
 
@@ -92,7 +95,7 @@ def traced(
     about: Callable[[], Sequence[Ids]] | None = None,
     joins: bool = True,
 ) -> Iterator[None]:
-    """Record the block as one piece of work. `about` is called only if recording is on."""
+    """Record the block as one piece of work. `about` returns its `subjects`, and is called only if recording is on."""
     if _write is None:
         yield
         return
@@ -109,7 +112,7 @@ def traced(
 
 
 def describe(details: Mapping[str, str | int], *, name: str = "", error: str = "") -> None:
-    """Add details to the current piece of work, if there is one."""
+    """Add details to the current work, if there is any."""
     work = _current.get()
     if work is not None:
         work.details.update(details)
@@ -118,7 +121,7 @@ def describe(details: Mapping[str, str | int], *, name: str = "", error: str = "
 
 
 def leave_out() -> None:
-    """Don't write the current piece of work."""
+    """Don't record the current work."""
     work = _current.get()
     if work is not None:
         work.is_kept = False
@@ -152,5 +155,5 @@ def _end(work: Work) -> None:
     try:
         _write(work)
     except Exception:
-        # A failed trace must not fail the work.
+        # An error in tracing must not fail the work.
         logger.warning("a trace could not be written", exc_info=True)

@@ -24,7 +24,8 @@ contract ForwarderProof {
         uint256 recipientTokens;
     }
 
-    /// This contract is also a caller. It accepts native coin, so that a forwarder that sends it any would be found.
+    /// This contract is also a caller. It accepts native coin: if a forwarder sent coin to its caller, the proof would
+    /// find it.
     receive() external payable {}
 
     function setUp() public {
@@ -49,7 +50,7 @@ contract ForwarderProof {
         );
     }
 
-    /// The swept amount is at most the received amount: no money comes from another account, even if that approved it.
+    /// The swept amount is at most the received amount. No money comes from another account, even with its approval.
     function check_sweptIsAtMostReceived() public {
         Balances memory start = anyBalances();
         uint256 received = start.coins + anyCall();

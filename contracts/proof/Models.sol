@@ -5,7 +5,7 @@ interface ISweepable {
     function sweep(address token) external;
 }
 
-/// Calls `target` back, once, during a call, if `reenter` was called before.
+/// If `reenter` was called before, calls `target` back once during a call.
 abstract contract Reentrant {
     ISweepable private target;
     address private asset;
@@ -24,7 +24,7 @@ abstract contract Reentrant {
     }
 }
 
-/// An ERC-20 token without limits: anyone can set balances, and every account may spend those of all others.
+/// An ERC-20 token without limits. Every account can set balances, and spend those of all others.
 contract TokenModel {
     mapping(address => uint256) public balanceOf;
 
@@ -46,7 +46,8 @@ contract TokenModel {
     }
 }
 
-/// A token of an attacker: any balance, any result, a call back. It takes the coin of a caller that delegates to it.
+/// A token of an attacker. It returns any balance and any result, and calls back. If a caller delegates to it, it takes
+/// the caller's coin.
 contract HostileToken is Reentrant {
     address private constant THIEF = address(0xdead);
     uint256 private immutable BALANCE;
@@ -74,7 +75,7 @@ contract HostileToken is Reentrant {
     }
 }
 
-/// Accepts native coin, or rejects it, and may call back.
+/// Accepts or rejects native coin, and may call back.
 contract RecipientModel is Reentrant {
     bool private immutable ACCEPTS;
 

@@ -1,7 +1,9 @@
-"""`python -m contracts.proof` proves the forwarder's properties, and shows that each proof finds a mutant.
+"""`python -m contracts.proof` proves properties of the forwarder.
 
-Halmos executes the compiled code symbolically, and z3 and yices decide whether any input breaks an assertion of
-ForwarderProof.sol. Exit status: 0 if all properties are proved and each mutant is refuted, else 1.
+It also shows that each proof fails for a planted defect (a mutant).
+
+Halmos executes the compiled code with symbolic inputs. The solvers z3 and yices decide whether an input breaks an
+assertion in ForwarderProof.sol. Exit status: 0 if all properties are proved and each mutant is found. Otherwise 1.
 """
 
 import json
@@ -51,14 +53,14 @@ def checks() -> set[str]:
 
 
 def prove(*, source: str | None = None, check: str = "check_") -> dict[str, Verdict]:
-    """Return the verdict on each check whose name begins with `check`; `source` replaces Forwarder.sol.
+    """Return the results of the checks whose names begin with `check`. `source` replaces Forwarder.sol.
 
     Raises RuntimeError if the prover fails.
     """
     with tempfile.TemporaryDirectory(prefix="quittance-proof-") as folder:
         project = Path(folder)
         _build(project / "out", source)
-        # Halmos first builds with Foundry, which is not needed: the build is done.
+        # Halmos would first build with Foundry. Here the build is already done.
         (project / "forge").symlink_to("/bin/true")
         report = project / "report.json"
         selection = ["--root", folder, "--contract", PROOF.stem, "--function", check]
@@ -76,13 +78,13 @@ def prove(*, source: str | None = None, check: str = "check_") -> dict[str, Verd
 
 
 def read_verdicts(report: dict[str, Any]) -> dict[str, Verdict]:
-    """Return the verdict on each check of Halmos's report."""
+    """Return the result of each check in Halmos's report."""
     tests = [test for tests in report["test_results"].values() for test in tests]
     return {test["name"].split("(")[0]: _verdict(test) for test in tests}
 
 
 def _verdict(test: dict[str, Any]) -> Verdict:
-    # A loop that was cut off leaves inputs unexamined.
+    # If a loop was cut off, some inputs were not checked.
     if test["exitcode"] == _PASS and not test["num_bounded_loops"]:
         return Verdict.PROVED
     return Verdict.REFUTED if test["exitcode"] == _COUNTEREXAMPLE else Verdict.UNDECIDED

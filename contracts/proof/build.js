@@ -1,4 +1,4 @@
-// Compiles the proof, and writes it as the prover reads it: OUT/FILE.sol/CONTRACT.json. Run: node build.js OUT
+// Compiles the proof. The files are where the prover reads them: OUT/FILE.sol/CONTRACT.json. Run: node build.js OUT
 "use strict";
 
 const fs = require("node:fs");
@@ -14,7 +14,7 @@ for (const folder of FOLDERS) {
     sources[name] = { content: fs.readFileSync(path.join(folder, file), "utf8") };
   }
 }
-// A mutant's source, from the environment.
+// The environment may contain the source of a mutant.
 if (process.env.FORWARDER) sources["Forwarder.sol"].content = process.env.FORWARDER;
 const output = compileSources(sources, SHIPPED, ["metadata", "evm.methodIdentifiers", "storageLayout"]);
 const out = process.argv[2];

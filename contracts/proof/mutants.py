@@ -1,4 +1,4 @@
-"""Variants of the forwarder, each with one security hole, and the property whose proof must fail for it."""
+"""Variants of the forwarder with one security hole each. For each variant, the proof of one property must fail."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _TOKENS_LEAVE = "call(gas(), token, 0, 0, 0x44, 0, 0)"
 
 @dataclass(frozen=True)
 class Mutant:
-    """`changes` are replacements in Forwarder.sol; `refutes` is the check that must find the hole."""
+    """`changes` are replacements in Forwarder.sol. `refutes` is the check that must find the hole."""
 
     name: str
     refutes: str

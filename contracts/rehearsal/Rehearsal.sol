@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title Rehearses a deposit address: twice pays it, deploys its forwarder, sweeps it, and compares balances.
-/// @dev Never deployed. A node runs it in a call that changes nothing, with this code, coins and tokens at an unused
-/// address (state overrides of `eth_call`). The factory, the token and the recipient are those of the chain.
+/// @title Rehearses a deposit address. Twice, it pays the address, deploys its forwarder, sweeps it, and compares
+/// balances.
+/// @dev It is never deployed. A node runs it in an `eth_call`, which changes nothing. State overrides put this code,
+/// coins and tokens at an unused address. The factory, the token and the recipient are those of the chain.
 contract Rehearsal {
     struct Sweep {
         address recipient;
@@ -11,8 +12,8 @@ contract Rehearsal {
         address token;
     }
 
-    /// @notice Return 0 if all money arrived, else the first step that failed: 1 to send the token in full, 2 to send
-    /// the coin, 3 to sweep the token in full to the recipient, 4 to sweep the coin.
+    /// @notice Return 0 if all money arrived. Otherwise return the first step that failed: 1 to send the whole token
+    /// amount, 2 to send the coin, 3 to sweep the whole token amount to the recipient, 4 to sweep the coin.
     function run(
         address factory,
         address forwarder,
@@ -27,7 +28,7 @@ contract Rehearsal {
             token.call(abi.encodeWithSignature("transfer(address,uint256)", forwarder, amount));
             if (balanceOf(token, forwarder) != tokens) return 1;
             uint256 coins = forwarder.balance + 1;
-            // `gas: 0`: the forwarder gets only the 2,300 gas that come with the coin.
+            // With `gas: 0`, the forwarder gets only the 2,300 gas that come with the coin.
             forwarder.call{value: 1, gas: 0}("");
             if (forwarder.balance != coins) return 2;
             tokens += balanceOf(token, recipient);

@@ -1,5 +1,5 @@
-"""A routing provider for the local world and the tests: LI.FI's interface, over tokens that really move.
+"""A routing provider for the local world and the tests. It has LI.FI's API, and really moves tokens.
 
-Contracts take the customer's money on one local chain, an executor delivers on another, and switches make it fail in
-every way that a provider can. It is not part of the product, which only knows its URL.
+Contracts take the customer's money on one local chain, and an executor delivers on another one. Switches make it fail
+in every way in which a provider can fail. The product only knows its URL.
 """

@@ -1,4 +1,4 @@
-"""The aggregator's correct responses, in the format of LI.FI's API. Amounts are strings, as there."""
+"""The aggregator's correct responses, in the format of LI.FI's API. As in that API, amounts are strings."""
 
 import base64
 from decimal import Decimal
@@ -101,7 +101,7 @@ def step(swap: Swap, places: Places, slippage: Decimal, gas_price: int) -> Json:
 
 
 def status(swap: Swap, places: Places) -> Json:
-    """Return the response of `/v1/status` for a swap whose source transaction was seen."""
+    """Return the response of `/v1/status` for a swap. Its source transaction has been seen."""
     source = places[swap.from_token.chain_id]
     words = _words(swap)
     answer: Json = {
@@ -260,7 +260,7 @@ def _transaction(swap: Swap, source: Place, gas_price: int) -> Json:
 
 
 def _padded(number: int) -> str:
-    """Return a number as hex with an even number of digits, as LI.FI does."""
+    """Return a number in hex, with an even number of digits as in LI.FI's responses."""
     digits = f"{number:x}"
     return "0x" + digits.rjust(len(digits) + len(digits) % 2, "0")
 
@@ -285,5 +285,5 @@ def _gas_used(place: Place) -> Json:
 
 
 def _lowered(place: Place, account: str) -> str:
-    """EVM accounts are in lower case in a status, as in LI.FI's."""
+    """As in LI.FI's API, EVM accounts in a status are in lower case."""
     return account.lower() if place.kind == EVM else account

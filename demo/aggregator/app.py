@@ -48,7 +48,7 @@ class Calls:
             self._changed.notify_all()
 
     def to(self, path: str) -> list[Call]:
-        """The calls of one path, such as `/v1/status`."""
+        """The calls to one path, such as `/v1/status`."""
         with self._changed:
             return [call for call in self._made if call.path == path]
 
@@ -190,7 +190,7 @@ def create_app(places: Places, book: Book, switches: Switches, calls: Calls) -> 
 
 
 def _kinds() -> list[str]:
-    """Return the requested kinds of chains; by default only EVM, as with LI.FI."""
+    """Return the requested kinds of chains. The default is only EVM, as in LI.FI's API."""
     return [kind for kind in request.args.get("chainTypes", EVM).split(",") if kind]
 
 
@@ -199,7 +199,7 @@ def _gas_price(place: Place) -> int:
 
 
 def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return a response; bytes are sent unchanged."""
+    """Return a response. Bytes are sent unchanged."""
     response = Response(body, mimetype="application/json") if isinstance(body, bytes) else jsonify(body)
     response.status_code = status
     response.headers.update(headers or {})

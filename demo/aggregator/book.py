@@ -1,4 +1,4 @@
-"""The aggregator's quotes and their outcomes: one row per quote; readers can wait for changes."""
+"""The aggregator's quotes and their outcomes, with one row per quote. Readers can wait for changes."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from demo.aggregator.places import Token
 
 @dataclass(frozen=True)
 class Delivery:
-    """Money that the aggregator moved: base units of a token to a recipient, by one transaction."""
+    """A payment of the aggregator in one transaction. The amount is in base units."""
 
     hash: str
     token: Token
@@ -22,10 +22,10 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Swap:
-    """A quote and its outcome. `data` is its call (EVM) or transaction (Solana).
+    """A quote and its outcome.
 
-    `taken_by` is the source transaction, once the payment was seen. `kind` is the kind of `delivery`:
-    `delivered`, `partial` (another token) or `refunded`.
+    `data` is the call (EVM) or the transaction (Solana). `taken_by` is the source transaction, when it has been seen.
+    `kind` is the kind of `delivery`: `delivered`, `partial` (another token) or `refunded`.
     """
 
     id: bytes
@@ -51,7 +51,7 @@ class Swap:
 
     @property
     def stays_on_chain(self) -> bool:
-        """Whether it is a swap on one chain, where the paying transaction also delivers."""
+        """Whether the swap is on one chain. Then the paying transaction also delivers."""
         return self.from_token.chain_id == self.to_token.chain_id
 
 
@@ -67,7 +67,7 @@ class Book:
         self._store(swap)
 
     def change(self, swap: Swap, **fields: Any) -> Swap:
-        """Store a swap's outcome and notify waiting readers; return the row."""
+        """Store a swap's outcome, and notify waiting readers. Return the row."""
         changed = replace(swap, **fields)
         if changed.taken_by and not changed.seen_at:
             changed = replace(changed, seen_at=time.time())
@@ -75,7 +75,7 @@ class Book:
         return changed
 
     def all(self) -> list[Swap]:
-        """Every swap, in the order in which they were quoted."""
+        """All swaps, in the order of their quotes."""
         with self._changed:
             return list(self._swaps.values())
 
@@ -85,11 +85,11 @@ class Book:
             self._changed.notify_all()
 
     def by_id(self, id: bytes) -> Swap | None:
-        """Return the swap with this id, or with these first 8 bytes of its id."""
+        """Return the swap with this id, or whose id begins with these 8 bytes."""
         return next((swap for swap in self.all() if swap.id == id or swap.id[:8] == id), None)
 
     def by_hash(self, text: str) -> Swap | None:
-        """Return the swap that this transaction paid or delivered, or that has this id."""
+        """Return the swap that has this id, or that this transaction paid or delivered."""
         known = text.lower() if text.startswith("0x") else text
         for swap in reversed(self.all()):
             if known in (swap.taken_by, swap.delivery and swap.delivery.hash, "0x" + swap.id.hex()):

@@ -1,7 +1,7 @@
-"""The aggregator's contracts: their addresses, their deployment and their calls.
+"""The aggregator's contracts: the addresses, the deployment and the calls.
 
-One key deploys only them, at its nonces 0 to 3, so that their addresses are the same on every chain and machine, and
-can be listed in demo/catalogue.json.
+A key is only used to deploy them, at its nonces 0 to 3. So their addresses are the same on every chain and machine, and
+demo/catalogue.json can list them.
 """
 
 from collections.abc import Sequence
@@ -52,9 +52,9 @@ SWAP_COMPLETED = (
 
 
 def deploy_local_router(rpc_url: str, holder: str, whole_tokens: int) -> None:
-    """Deploy the contracts to their constant addresses and fund them, unless done before.
+    """Deploy the contracts to their constant addresses and fund them, if they don't exist yet.
 
-    `holder` gets this amount of USDT and EURC once. USDC and DAI must be deployed. Raises ChainRefusal if the key was
+    `holder` gets this amount of USDT and EURC once. USDC and DAI must exist. Raises ChainRefusal if the key has been
     used for anything else.
     """
     owner = Account.from_key(KEY).address
@@ -86,7 +86,7 @@ def _stock(rpc_url: str, contract: str) -> None:
 
 @dataclass(frozen=True)
 class BridgeCall:
-    """The arguments of a bridge call; `receiver` is an EVM account, or 32 bytes for another kind of chain."""
+    """The arguments of a bridge call. `receiver` is an EVM account, or 32 bytes for a chain of another kind."""
 
     transaction_id: bytes
     bridge: str
@@ -137,7 +137,10 @@ def packed_data(
     arriving_token: str,
     arriving: int,
 ) -> bytes:
-    """Return the call data of the packed function, with 8 bytes of the quote's id; `token` None is the native coin."""
+    """Return the call data of the packed function.
+
+    It has 8 bytes of the quote's id. If `token` is None, it is the native coin.
+    """
     name = "ERC20Packed" if token else "NativePacked"
     taken = [_address(token), amount.to_bytes(16)] if token else []
     parts = [
@@ -165,7 +168,7 @@ def swap_data(
     amount_out: int,
     native: str,
 ) -> bytes:
-    """Return the call data of a swap on one chain, which pays `amount_out` and reverts below `least`."""
+    """Return the call data of a swap on one chain. It pays `amount_out`, and reverts if that is below `least`."""
     kinds = "Native" if token_in == native else "ERC20", "Native" if token_out == native else "ERC20"
     name = f"swapTokensSingleV3{kinds[0]}To{kinds[1]}({','.join((*_SWAP_HEAD, _SWAP_DATA))})"
     given = encode(["uint256"], [amount_out])
@@ -176,7 +179,7 @@ def swap_data(
 
 @dataclass(frozen=True)
 class Move:
-    """One delivery on an EVM chain, by its token's LI.FI address."""
+    """One delivery on an EVM chain. The token has its address in LI.FI's API."""
 
     transaction_id: bytes
     token: str
@@ -185,7 +188,7 @@ class Move:
 
 
 def deliver(rpc_url: str, moves: Sequence[Move]) -> str:
-    """Deliver all of these in one transaction; return its hash once it is mined. Raises ChainRefusal if it reverts."""
+    """Make all deliveries in one transaction. Return its hash when it is mined. Raises ChainRefusal if it reverts."""
     rows = [(move.transaction_id, move.token, move.receiver, move.amount) for move in moves]
     data = keccak(text=f"deliver({_MOVE}[])")[:4] + encode([f"{_MOVE}[]"], [rows])
     return str(send(rpc_url, KEY, to=EXECUTOR, data=data)["transactionHash"])

@@ -1,6 +1,6 @@
-"""The executor: detects customers' payments on the source chains, and delivers on the target chains.
+"""The executor. It finds customers' payments on the source chains, and delivers on the target chains.
 
-It polls only while a quote is open, and relies only on the router's logs and the vault's payments from the chains'
+It polls only while a quote is open. It only reads the router's logs and the payments to the vault, from the chains'
 nodes.
 """
 
@@ -33,14 +33,14 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Seen:
-    """How far each chain was read."""
+    """The position up to which each chain was read."""
 
     blocks: dict[int, int] = field(default_factory=dict)
     signatures: set[str] = field(default_factory=set)
 
 
 class Executor(threading.Thread):
-    """One thread; the only one that spends the treasury."""
+    """A thread. Only this thread spends from the treasury."""
 
     def __init__(self, places: Places, book: Book, switches: Switches, *, pause: float) -> None:
         super().__init__(name="executor", daemon=True)
@@ -51,7 +51,7 @@ class Executor(threading.Thread):
         self._failures: Counter[bytes] = Counter()
 
     def run(self) -> None:
-        """Poll and deliver until stopped; a node that doesn't respond is retried."""
+        """Poll and deliver until stopped. Retry a node that doesn't respond."""
         while not self._stopping.is_set():
             is_busy = False
             try:
@@ -59,7 +59,7 @@ class Executor(threading.Thread):
                     is_busy = self._round()
             except (requests.RequestException, ChainRefusal, LedgerRefusal) as error:
                 log.warning("The executor could not go on: %s", error)
-            except Exception:  # keep the thread alive: otherwise deliveries would stop
+            except Exception:  # the thread must not end, or deliveries would stop
                 log.exception("The executor could not go on")
                 is_busy = True
             if is_busy:
@@ -68,7 +68,7 @@ class Executor(threading.Thread):
                 self._book.wait_for_change(1.0)
 
     def forget(self) -> None:
-        """Finish the round and forget all swaps: undelivered ones are never delivered."""
+        """Finish the round, and remove all swaps. Undelivered ones are never delivered."""
         with self._working:
             self._book.forget()
 
@@ -77,7 +77,7 @@ class Executor(threading.Thread):
         self.join(30)
 
     def _round(self) -> bool:
-        """Process all chains once; return whether any swap is still open."""
+        """Process all chains once. Return whether any swap is still open."""
         now = time.time()
         quoted = [swap for swap in self._book.all() if not swap.taken_by and now - swap.made_at < QUOTE_LIFE]
         for place in self._places.all:
@@ -103,7 +103,7 @@ class Executor(threading.Thread):
 
     def _look_at_router(self, place: Place) -> None:
         head = int(rpc(place.url, "eth_blockNumber"), 16)
-        # A chain that was reset has fewer blocks than were read.
+        # After a reset, the chain has fewer blocks than were read.
         first = max(0, min(head, self._seen.blocks.get(place.id, head - 100)) - REORGANISATION)
         wanted = {"address": contracts.ROUTER, "fromBlock": hex(first), "toBlock": hex(head)}
         for entry in rpc(place.url, "eth_getLogs", wanted):
@@ -132,7 +132,7 @@ class Executor(threading.Thread):
         self._book.change(swap, taken_by=taken_by, taken_at=moment, delivery=delivery, kind=kind)
 
     def _try_to_serve(self, swap: Swap) -> None:
-        """Deliver all due swaps. A failing delivery doesn't delay others, and is given up after a while."""
+        """Deliver all due swaps. A failing delivery doesn't delay the others. After a while, it is given up."""
         try:
             self._serve(swap, self._switches())
         except (requests.RequestException, ChainRefusal, LedgerRefusal) as error:

@@ -1,4 +1,4 @@
-"""The aggregator's faulty responses: correct ones that the switches alter, and LI.FI's errors."""
+"""The aggregator's wrong responses. The switches alter correct ones, or select one of LI.FI's errors."""
 
 import itertools
 import secrets
@@ -38,7 +38,7 @@ def invalid(message: str) -> Failure:
 
 
 def no_quote(code: str, tool: Tool) -> Failure:
-    """Return the error for a missing route, in the older format: a list of tool errors."""
+    """Return the error for a missing route. The format is the older one: a list of the tools' errors."""
     return Failure(
         404,
         1002,
@@ -131,7 +131,7 @@ def faulty_status(swap: Swap | None, asked: str, book: Book, places: Places, pos
 
 
 def _lie(answer: Json, swap: Swap, book: Book, places: Places, positions: Positions) -> None:
-    """Turn a correct status into a false report of completion."""
+    """Change a correct status to say, falsely, that the swap is complete."""
     target = places[swap.to_token.chain_id]
     answer |= {"status": "DONE", "substatus": "COMPLETED", "substatusMessage": "The transfer is complete."}
     receiving = answer["receiving"]
@@ -160,7 +160,7 @@ def _lie(answer: Json, swap: Swap, book: Book, places: Places, positions: Positi
 
 
 def _forced(swap: Swap | None, asked: str, fault: str, places: Places) -> Json:
-    """Return the given status and substatus, regardless of the actual ones."""
+    """Return this status and substatus instead of the real ones."""
     status, _, substatus = fault.partition("/")
     answer: Json
     if swap and swap.taken_by:

@@ -1,7 +1,7 @@
-"""The aggregator on Solana: the vault that receives payments, the treasury that pays out, and their transactions.
+"""The aggregator on Solana. The vault receives payments, and the treasury pays out.
 
-A payment to the vault has a memo with the first 8 bytes of the quote's id: raw (they are letters and digits), and in
-LI.FI's format, `LI.FI TX: 0x…`.
+A payment to the vault has memos with the first 8 bytes of the quote's id, which are letters and digits. One memo has
+them as they are. The other one has LI.FI's format, `LI.FI TX: 0x…`.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def stock(url: str) -> None:
 def unsigned_payment(
     url: str, *, sender: str, token: Token, amount: int, fee: int, transaction_id: bytes, receiver: str
 ) -> bytes:
-    """Return an unsigned v0 transaction that pays the vault, for the sender to sign."""
+    """Return an unsigned v0 transaction that pays the vault. The sender signs it."""
     payer = Pubkey.from_string(sender)
     text = f"{transaction_id[:8].decode()} LI.FI TX: 0x{transaction_id[:8].hex()} to {receiver}"
     instructions = [
@@ -57,7 +57,7 @@ def unsigned_payment(
 
 
 def deliver(url: str, moves: Sequence[tuple[Token, str, int]]) -> str:
-    """Deliver all of these in one transaction; return its signature once it is confirmed."""
+    """Make all deliveries in one transaction. Return its signature when it is confirmed."""
     instructions: list[Instruction] = []
     for token, receiver, amount in moves:
         owner = Pubkey.from_string(receiver)
@@ -71,7 +71,7 @@ def deliver(url: str, moves: Sequence[tuple[Token, str, int]]) -> str:
 
 
 def payments_since(url: str, seen: set[str]) -> list[tuple[str, str, int]]:
-    """Return the successful payments to the vault that are not in `seen`: signature, memos and block time."""
+    """Return the signature, memos and block time of successful payments to the vault. Skip those in `seen`."""
     payments: list[tuple[str, str, int]] = []
     listed = rpc(url, "getSignaturesForAddress", str(VAULT), {"commitment": "confirmed", "limit": 200})
     for row in reversed(listed):

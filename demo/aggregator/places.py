@@ -17,7 +17,7 @@ HARBOUR_CHAIN_ID = anvil.CHAIN_ID + 1
 
 @dataclass(frozen=True)
 class Token:
-    """A token and its price in US dollars; the native coin has its chain's conventional address."""
+    """A token and its price in US dollars. The native coin has the address that LI.FI uses for it."""
 
     chain_id: int
     address: str
@@ -53,7 +53,7 @@ class Place:
         return next(token for token in self.tokens if token.is_native)
 
     def token(self, name: str) -> Token | None:
-        """Return the token with this address or symbol; EVM addresses in any letter case."""
+        """Return the token with this address or symbol. The letter case of EVM addresses doesn't matter."""
         wanted = name.lower() if self.kind == EVM else name
         for token in self.tokens:
             address = token.address.lower() if self.kind == EVM else token.address
@@ -78,7 +78,7 @@ class Places:
 
 
 def local_places(first_url: str, second_url: str, solana_url: str | None = None) -> Places:
-    """Return the local world's chains, without Solana if it can't run here."""
+    """Return the local world's chains. Solana is left out if it can't run on this machine."""
     places = [
         _evm(anvil.CHAIN_ID, "loc", "Local Chain", first_url),
         _evm(HARBOUR_CHAIN_ID, "hbr", "Harbour Chain", second_url),

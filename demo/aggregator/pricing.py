@@ -7,7 +7,7 @@ from demo.aggregator.places import EVM, Place, Token
 
 LEAST_VALUE = Decimal("0.05")
 MOST_VALUE = Decimal(1_000_000)
-# The router's calls take 33,000 to 65,000.
+# The router's calls use 33,000 to 65,000 gas.
 _GAS = 75_000
 _LAMPORTS = 5_000
 _EVM_BRIDGE_FEE = 4 * 10**13
@@ -32,7 +32,7 @@ TOOLS = (BRIDGE, EXPRESS, EXCHANGE)
 
 @dataclass(frozen=True)
 class Amounts:
-    """Amounts in base units: paid, the fee in it, expected to arrive, and guaranteed to arrive."""
+    """Amounts in base units: the paid amount, the fee in it, the expected result, and the guaranteed result."""
 
     taken: int
     fee: int
@@ -41,14 +41,17 @@ class Amounts:
 
 
 def tool_for(source: Place, target: Place, order: str) -> Tool:
-    """Return the tool for a route: an exchange on a single chain, or a cheap or a fast bridge between two chains."""
+    """Return the tool for a route.
+
+    On one chain, it is an exchange. Between two chains, it is a cheap or a fast bridge.
+    """
     if source.id == target.id:
         return EXCHANGE
     return EXPRESS if order == "FASTEST" else BRIDGE
 
 
 def by_output(source: Token, target: Token, least: int, slippage: Decimal, fee: Decimal) -> Amounts:
-    """Return the amount to pay so that at least this much arrives, even with maximum slippage."""
+    """Return the amount to pay. Even with maximum slippage, at least `least` arrives."""
     with localcontext() as context:
         context.prec = 80
         expected = _up(least / (1 - slippage))

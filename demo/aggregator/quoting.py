@@ -1,4 +1,4 @@
-"""Create quotes: validate and price a request, and build the transaction with the quote's id."""
+"""Create quotes. Validate and price a request, and build the transaction with the id of the quote."""
 
 import secrets
 import time
@@ -19,16 +19,16 @@ from demo.aggregator.switches import Positions
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 SOLANA_STRANGER = str(ledger.STRANGER.pubkey())
 UNKNOWN_CONTRACT = "0x00000000000000000000000000000000DeaDBeef"
-# LI.FI rejects these addresses, because their keys are unknown.
+# LI.FI rejects these addresses, because no one has their keys.
 _PLACEHOLDERS = {"0x" + digit * 40 for digit in "0123456789abcdef"}
 
 
 class Invalid(ValueError):
-    """The request is invalid; the message says why."""
+    """The request is invalid. The message has the reason."""
 
 
 class NoQuote(Exception):
-    """There is no route; `code` is the tool's error code."""
+    """There is no route. `code` is the tool's error code."""
 
     def __init__(self, code: str, tool: Tool) -> None:
         super().__init__(code)
@@ -59,7 +59,7 @@ def read_question(arguments: Mapping[str, str], places: Places, *, by_output: bo
     sender = _account(arguments.get("fromAddress", ""), source, "fromAddress")
     if sender.lower() in _PLACEHOLDERS:
         raise Invalid("fromAddress is a placeholder")
-    # The same as LI.FI: without toAddress, the money goes back to the sender.
+    # As in LI.FI's API, money goes to the sender if there is no toAddress.
     recipient = _account(arguments.get("toAddress") or sender, target, "toAddress")
     amount = _amount(arguments, "toAmount" if by_output else "fromAmount")
     order = arguments.get("order", "CHEAPEST")
@@ -117,7 +117,7 @@ def quote(question: Question, positions: Positions) -> Swap:
 
 
 def new_id(source: Place) -> bytes:
-    """A new quote's id. On Solana it begins with 8 printable characters, since a memo has to be text."""
+    """Return the id of a new quote. On Solana, it begins with 8 printable characters, because a memo must be text."""
     if source.kind == EVM:
         return secrets.token_bytes(32)
     letters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -144,7 +144,7 @@ def _amounts(question: Question, tool: Tool) -> Amounts:
 
 
 def _paid(question: Question, positions: Positions) -> str:
-    """Return the account that the executor will actually pay."""
+    """Return the account that the executor will really pay."""
     is_crooked = positions.quote in ("other_recipient", "other_receiver_in_call")
     return stranger(question.target) if is_crooked else question.recipient
 

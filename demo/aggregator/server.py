@@ -1,4 +1,4 @@
-"""Start the aggregator, either in this process, as tests do, or as its own program (`__main__.py`)."""
+"""Start the aggregator. Tests start it in their own process. `__main__.py` is the program."""
 
 import logging
 import threading
@@ -18,7 +18,7 @@ from demo.services import anvil
 
 @dataclass(frozen=True)
 class Aggregator:
-    """A running aggregator; set LIFI_API_URL to its `url`."""
+    """A running aggregator. Set LIFI_API_URL to its `url`."""
 
     url: str
     places: Places
@@ -33,17 +33,17 @@ class Aggregator:
         return self.switches.set(**changed)
 
     def reset(self) -> None:
-        """Reset all switches, and forget all swaps and recorded calls. Open swaps are not delivered."""
+        """Reset all switches, and delete all swaps and recorded calls. Open swaps are not delivered."""
         self._executor.forget()
         self.switches.reset()
         self.calls.forget()
 
     def taken(self, source_hash: str, patience: float = 20) -> Swap:
-        """Wait until the executor has seen the source transaction; return its swap. Raises TimeoutError."""
+        """Wait until the executor has seen the source transaction. Return the swap. Raises TimeoutError."""
         return self.book.wait(lambda swap: swap.taken_by == source_hash, patience)
 
     def delivered(self, source_hash: str, patience: float = 20) -> Swap:
-        """Wait until the swap is delivered or refunded; `delivery` has the amount, recipient and transaction."""
+        """Wait until the swap is delivered or refunded. Its `delivery` has the amount, recipient and transaction."""
         return self.book.wait(
             lambda swap: swap.taken_by == source_hash and swap.delivery is not None, patience
         )
@@ -55,7 +55,7 @@ class Aggregator:
 
 
 def prepare(places: Places, holder: str = anvil.WALLET_ADDRESS) -> None:
-    """Deploy the contracts and fund the stock on every chain, unless done before. USDC and DAI must be deployed."""
+    """Deploy the contracts and fund the stock on every chain, if that was not done before. USDC and DAI must exist."""
     for place in places.all:
         if place.kind == EVM:
             contracts.deploy_local_router(place.url, holder, HOLDER_BALANCE)
@@ -64,9 +64,9 @@ def prepare(places: Places, holder: str = anvil.WALLET_ADDRESS) -> None:
 
 
 def start(places: Places, *, port: int = 0, pause: float = 0.05) -> Aggregator:
-    """Start the aggregator on 127.0.0.1, over prepared chains; it is ready on return.
+    """Start the aggregator on 127.0.0.1 for prepared chains. It is ready when this returns.
 
-    `pause` is the executor's polling interval in seconds while a quote is open.
+    `pause` is the polling interval of the executor in seconds, while a quote is open.
     """
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     book, switches, calls = Book(), Switches(), Calls()

@@ -1,6 +1,6 @@
-"""The switches that make the aggregator misbehave: three, all initially `honest`.
+"""The three switches that make the aggregator misbehave. All are `honest` at the start.
 
-`quote` and `status` change the responses, `delivery` what really happens on the chains.
+`quote` and `status` change the responses. `delivery` changes the transactions on the chains.
 """
 
 import threading
@@ -75,12 +75,15 @@ DELIVERIES = {
 
 
 class UnknownSwitch(ValueError):
-    """There is no such switch or position; the message lists the valid ones."""
+    """There is no such switch or position. The message lists the valid ones."""
 
 
 @dataclass(frozen=True)
 class Positions:
-    """The switches' state. The next `quote_times` quotes misbehave, then quotes are honest again; None means all."""
+    """The switches' state.
+
+    The next `quote_times` quotes misbehave. Then quotes are honest again. None means all quotes.
+    """
 
     quote: str = HONEST
     status: str = HONEST
@@ -117,13 +120,13 @@ class Switches:
             return self._positions
 
     def reset(self) -> None:
-        """Reset all of them to honest, and abort hanging responses."""
+        """Set all of them to `honest`, and abort hanging responses."""
         with self._lock:
             self._positions = Positions()
             self._let_go()
 
     def for_quote(self) -> Positions:
-        """Return the state for one quote, which counts towards `quote_times`."""
+        """Return the state for a quote. The quote counts towards `quote_times`."""
         with self._lock:
             now = self._positions
             if now.quote == HONEST or now.quote_times is None:

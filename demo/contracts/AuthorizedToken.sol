@@ -3,8 +3,8 @@ pragma solidity ^0.8.20;
 
 import {TestToken} from "./TestToken.sol";
 
-/// A token with EIP-3009, as Circle's USDC: anyone may send the transfer that its holder signed.
-/// As there, AuthorizationUsed comes directly before the Transfer, and an account with code signs by EIP-1271.
+/// A token with EIP-3009, like Circle's USDC: every account may send a transfer that the holder signed. As in USDC, the
+/// event AuthorizationUsed comes directly before Transfer, and an account with code signs by EIP-1271.
 contract AuthorizedToken is TestToken {
     bytes32 internal constant DOMAIN_TYPE =
         keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");

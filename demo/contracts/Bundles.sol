@@ -14,8 +14,8 @@ struct PackedUserOperation {
     bytes signature;
 }
 
-/// An EntryPoint without deposits and gas accounting: it validates every operation first, then runs each by itself, so
-/// that one that fails takes nothing but its own effects back.
+/// An EntryPoint without deposits and gas accounting. It first validates all operations, and then runs each separately.
+/// If an operation fails, only its own effects are reverted.
 contract EntryPointLike {
     event UserOperationEvent(
         bytes32 indexed userOpHash,
@@ -67,7 +67,7 @@ contract EntryPointLike {
     }
 }
 
-/// An account of one owner that acts on what an EntryPoint passes on.
+/// An account with one owner. It executes calls from an EntryPoint.
 contract AccountLike {
     struct Call {
         address target;
@@ -115,7 +115,7 @@ contract AccountLike {
     }
 }
 
-/// Forwards a bundle with any trailing bytes, and emits operation events as if it were the EntryPoint itself.
+/// Forwards a bundle, also with trailing bytes. It emits the same events for operations as the EntryPoint.
 contract EntryPointWrapper {
     address public immutable entryPoint;
     bytes internal genuine;
@@ -134,7 +134,7 @@ contract EntryPointWrapper {
         entryPoint = entryPoint_;
     }
 
-    /// `handleOps` of the wrapper: the operations named in it are never run, but those in `genuine` are.
+    /// Runs the operations in `genuine`, not those in `ops`.
     function handleOps(PackedUserOperation[] calldata ops, address payable) external {
         (bool done, ) = entryPoint.call(genuine);
         require(done);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// The code that the demo wallet's account delegates to (EIP-7702), so that it executes several calls at once. Only the
-/// account itself may have it run, and its own key signs for it.
+/// The demo wallet's account delegates to this code (EIP-7702). With it, the account executes several calls at once.
+/// Only the account itself may call it, and only its key may sign.
 contract DemoAccount {
     struct Call {
         address target;
@@ -12,14 +12,15 @@ contract DemoAccount {
 
     error NotTheAccount();
 
-    /// ERC-1271's answer for a valid signature.
+    /// The result of ERC-1271 for a valid signature.
     bytes4 internal constant VALID = 0x1626ba7e;
-    /// Half the order of secp256k1: of the two signatures with one meaning, only the lower is taken.
+    /// Half the order of secp256k1. For each signature there is a second, equal one. Only the one with the lower value
+    /// is accepted.
     uint256 internal constant MOST_S = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0;
 
     receive() external payable {}
 
-    /// Make all calls in order, or none: the first that fails reverts the others, with its own reason.
+    /// Make all calls in order, or none. If a call fails, all are reverted, with the reason of that call.
     function executeBatch(Call[] calldata calls) external payable {
         if (msg.sender != address(this)) revert NotTheAccount();
         for (uint256 i = 0; i < calls.length; i++) {
@@ -32,7 +33,7 @@ contract DemoAccount {
         }
     }
 
-    /// Tokens ask an account with code whether a signature is its own.
+    /// Tokens call this function to check a signature of an account with code.
     function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4) {
         if (signature.length != 65) return 0xffffffff;
         bytes32 r = bytes32(signature[:32]);

@@ -3,7 +3,7 @@ pragma solidity ^0.8.20;
 
 import {TestToken} from "./TestToken.sol";
 
-/// A token that keeps 1 % of each transfer: what arrives is less than what the call names.
+/// A token that keeps 1 % of each transfer. So less arrives than the amount in the call.
 contract FeeToken is TestToken {
     address public immutable collector;
 
@@ -21,7 +21,7 @@ contract FeeToken is TestToken {
     }
 }
 
-/// Logs the whole transfer and then a fee that the recipient pays out of it, in the same call.
+/// A token that logs the whole transfer and, in the same call, a fee that the recipient pays.
 contract ArrivalFeeToken is TestToken {
     address public constant COLLECTOR = address(0xFEE);
 
@@ -37,7 +37,7 @@ contract ArrivalFeeToken is TestToken {
     }
 }
 
-/// Keeps shares, and logs the amount that it was asked for: rounding makes what arrives up to one unit less.
+/// A token that stores shares. It logs the amount in the call, but because of rounding, up to one unit less arrives.
 contract SharesToken is TestToken {
     uint256 internal constant UNITS = 7;
     uint256 internal constant SHARES = 5;

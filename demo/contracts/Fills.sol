@@ -18,8 +18,8 @@ contract FillPool {
     }
 }
 
-/// Has the shape of a Safe's code and of an ERC-4337 account's, runs something else than it is asked for, and says that
-/// all is well. The delegate of an EIP-7702 account, the implementation of a proxy, or a contract by itself.
+/// A contract that looks like a Safe or an ERC-4337 account. It makes another call than the requested one, and reports
+/// success. It can be the delegate of an EIP-7702 account, the implementation of a proxy, or a contract of its own.
 contract Impostor {
     struct Call {
         address target;
@@ -31,7 +31,7 @@ contract Impostor {
 
     receive() external payable {}
 
-    /// Makes the call that follows the signatures of a Safe's execution, or a batch.
+    /// Make the hidden call at the end of the call data.
     fallback() external payable {
         uint256 length = uint256(bytes32(msg.data[msg.data.length - 32:]));
         bytes calldata hidden = msg.data[msg.data.length - 32 - length:msg.data.length - 32];
@@ -41,7 +41,7 @@ contract Impostor {
     }
 }
 
-/// Runs a batch for anyone, as the delegate of an EIP-7702 account that leaves its checks to others.
+/// Runs a batch for every caller. It is the delegate of an EIP-7702 account, and checks nothing.
 contract OpenBatch {
     struct Call {
         address target;
@@ -59,7 +59,7 @@ contract OpenBatch {
     }
 }
 
-/// Logs interest as a mint to the recipient in the very call that pays him, as lending tokens do.
+/// A lending token. In the call that pays the recipient, it also logs interest as a mint to the recipient.
 contract InterestToken is TestToken {
     uint256 public interest;
 
@@ -77,7 +77,7 @@ contract InterestToken is TestToken {
         if (due > 0) {
             balanceOf[to] += due;
             emit Transfer(address(0), to, due);
-            // What it has earned for the sender is moved along, in a log of its own from the same account.
+            // The sender's interest is also moved, with a separate log.
             balanceOf[to] += due;
             emit Transfer(from, to, due);
         }
@@ -85,7 +85,7 @@ contract InterestToken is TestToken {
     }
 }
 
-/// Says no by returning false where the balance is too small, and reverts nothing.
+/// A token that returns false if the balance is too small. It doesn't revert.
 contract LenientToken is TestToken {
     constructor(string memory name_, string memory symbol_, uint8 decimals_)
         TestToken(name_, symbol_, decimals_)
@@ -98,7 +98,7 @@ contract LenientToken is TestToken {
     }
 }
 
-/// Pays for any operation, and makes its own calls once the operation has run, within the operation's bounds.
+/// A paymaster that pays for any operation. After the operation, it makes its own calls, before the operation's event.
 contract MeddlingPaymaster {
     struct Call {
         address target;
@@ -136,7 +136,7 @@ contract MeddlingPaymaster {
     }
 }
 
-/// A module or any other contract that makes any call for any caller.
+/// A module, or another contract, that makes any call for any caller.
 contract Accomplice {
     address internal target;
     bytes internal data;
@@ -152,7 +152,7 @@ contract Accomplice {
     }
 }
 
-/// Sends back what it is paid.
+/// Sends received coin back.
 contract BouncingShop {
     receive() external payable {
         (bool done, ) = msg.sender.call{value: msg.value}("");
@@ -160,7 +160,7 @@ contract BouncingShop {
     }
 }
 
-/// Keeps what it is paid, and runs code for it.
+/// Keeps received coin, and runs code when it is paid.
 contract CountingShop {
     uint256 public payments;
 
@@ -169,8 +169,8 @@ contract CountingShop {
     }
 }
 
-/// An ERC-4337 account that takes every operation for signed, and makes a call that it was given before instead of the
-/// one that it is asked for. The implementation of a proxy.
+/// An ERC-4337 account that accepts every operation as signed. It makes a call that was loaded before, not the
+/// requested one. It is the implementation of a proxy.
 contract ForgedAccount {
     address internal target;
     bytes internal data;
@@ -194,7 +194,7 @@ contract ForgedAccount {
     }
 }
 
-/// Pays in the call that creates it.
+/// A contract that pays in its constructor.
 contract PayingBirth {
     constructor(address payable recipient, bytes memory data) payable {
         (bool done, ) = recipient.call{value: msg.value}(data);
@@ -202,7 +202,7 @@ contract PayingBirth {
     }
 }
 
-/// A second address of a token: what is asked of it, the token does, and both log it.
+/// A second address of a token. It passes calls to the token, and both log the transfer.
 contract SecondAddress {
     TestToken public immutable token;
 

@@ -3,7 +3,8 @@ pragma solidity ^0.8.20;
 
 import {TestToken} from "./TestToken.sol";
 
-/// Lends tokens out of nothing within one transaction, as ERC-3156 allows: minted for the borrower, burned at the end.
+/// Lends newly minted tokens within one transaction (ERC-3156). They are minted for the borrower, and burned at the
+/// end.
 contract FlashToken is TestToken {
     constructor(string memory name_, string memory symbol_, uint8 decimals_)
         TestToken(name_, symbol_, decimals_)
@@ -21,7 +22,7 @@ contract FlashToken is TestToken {
     }
 }
 
-/// A merchant's contract that lends what it has within one transaction, and lets anyone pass on what it got.
+/// A merchant's contract. It lends its money within one transaction, and lets every caller pass on received money.
 contract LendingShop {
     receive() external payable {}
 
@@ -45,7 +46,7 @@ contract LendingShop {
     }
 }
 
-/// Passes on every coin that it is paid, in the call that pays it.
+/// Passes on received coin in the same call.
 contract ForwardingShop {
     address payable public immutable till;
 
@@ -67,7 +68,7 @@ contract ForwardingShop {
     }
 }
 
-/// Limit orders whose maker adds bytes of its own to the call that moves its tokens, as those of 1inch can.
+/// Limit orders, like those of 1inch. The maker can add bytes to the call that moves the maker's tokens.
 contract SuffixOrders {
     struct Order {
         address maker;
@@ -84,7 +85,7 @@ contract SuffixOrders {
         orders.push(Order(msg.sender, gives, given, takes, taken, suffix));
     }
 
-    /// Exchanges with the caller; what the maker gives goes to `to`.
+    /// Exchange with the caller. The maker's tokens go to `to`.
     function fill(uint256 number, address to) external {
         Order memory order = orders[number];
         _move(order.takes, msg.sender, order.maker, order.taken, "");
@@ -98,7 +99,7 @@ contract SuffixOrders {
     }
 }
 
-/// Pays in as many transfers as it is asked to, and has the recipient pay as many back.
+/// Pays in a given number of transfers. The recipient pays back in the same number.
 contract Swarm {
     function pay(TestToken token, address to, uint256 times, bytes calldata tail) external {
         bytes memory call = abi.encodePacked(abi.encodeCall(token.transfer, (to, 1)), tail);

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.20;
 
 
-/// Moves tokens of both kinds: those that return true, and those that return nothing.
+/// Moves tokens that return true, and tokens that return nothing.
 library Moves {
     error MoveFailed(address token);
 
@@ -10,7 +10,7 @@ library Moves {
         _call(token, abi.encodeWithSignature("transferFrom(address,address,uint256)", from, address(this), amount));
     }
 
-    /// The zero address is the chain's own coin.
+    /// The zero address means the chain's coin.
     function push(address token, address to, uint256 amount) internal {
         if (token == address(0)) {
             (bool done, ) = to.call{value: amount}("");
@@ -28,9 +28,9 @@ library Moves {
     }
 }
 
-/// The local world's stand-in for a routing provider's contract, in the shapes of LI.FI's: a bridge's call and its packed
-/// form, which take the customer's money and log the id that the executor goes by, and swaps on one chain, which pay
-/// out of this contract's own stock. Rates are whatever the call says: it is for local chains alone.
+/// Replaces a routing provider's contract in the local world, with the functions of LI.FI's. The calls of a bridge,
+/// also in packed form, take the customer's money and log the id for the executor. Swaps on one chain pay out of this
+/// contract's own stock. The rate is in the call. So use this contract only on local chains.
 contract LocalRouter {
     struct BridgeData {
         bytes32 transactionId;
@@ -87,7 +87,7 @@ contract LocalRouter {
 
     receive() external payable {}
 
-    /// Takes `minAmount` of the token; what the call's value holds beyond that is the bridge's own fee.
+    /// Takes `minAmount` of the token. The rest of the call's value is the bridge's fee.
     function startBridgeTokensViaRelay(BridgeData calldata bridgeData, RelayData calldata relayData)
         external
         payable
@@ -150,7 +150,7 @@ contract LocalRouter {
         _swap(transactionId, integrator, referrer, receiver, minAmountOut, swapData);
     }
 
-    /// `swapData.callData` holds what the exchange gives: it replaces an exchange's own call.
+    /// `swapData.callData` has the amount that the exchange pays. A real one would have the call of the exchange.
     function _swap(
         bytes32 transactionId,
         string calldata integrator,
@@ -181,8 +181,8 @@ contract LocalRouter {
     }
 }
 
-/// Holds what the executor delivers, and gives it out by inner calls, as relayers' contracts do: the transaction itself
-/// carries no value.
+/// Holds the executor's money, and pays it out by internal calls, as contracts of relayers do. The transaction itself
+/// has no value.
 contract LocalExecutor {
     struct Move {
         bytes32 transactionId;
@@ -199,7 +199,7 @@ contract LocalExecutor {
 
     receive() external payable {}
 
-    /// Several deliveries in one transaction, all or none.
+    /// Make several deliveries in one transaction: all or none.
     function deliver(Move[] calldata moves) external {
         require(msg.sender == owner);
         for (uint256 i = 0; i < moves.length; i++) {

@@ -3,7 +3,7 @@ pragma solidity ^0.8.20;
 
 import {TestToken} from "./TestToken.sol";
 
-/// Says no by returning false, as early tokens do: the transaction succeeds, nothing moves, nothing is logged.
+/// Rejects a transfer by returning false, as early tokens do. The transaction succeeds, but nothing is moved or logged.
 contract FalseToken {
     string public name;
     string public symbol;
@@ -24,7 +24,7 @@ contract FalseToken {
     }
 }
 
-/// A token that also logs what only looks like a transfer.
+/// A token that also logs events that only look like transfers.
 contract LookAlikeLogs is TestToken {
     event Hidden(address indexed from, address indexed to, uint256 value) anonymous;
 
@@ -32,7 +32,7 @@ contract LookAlikeLogs is TestToken {
         TestToken(name_, symbol_, decimals_)
     {}
 
-    /// As an ERC-721 does, with the amount as a fourth topic.
+    /// Like an ERC-721 token, with the amount as a fourth topic.
     function transferNumbered(address to, uint256 value) external {
         bytes32 topic = Transfer.selector;
         assembly {
@@ -44,7 +44,7 @@ contract LookAlikeLogs is TestToken {
         emit Hidden(msg.sender, to, value);
     }
 
-    /// The value is in the last of `length` bytes.
+    /// The value is at the end of `length` bytes.
     function transferSized(address to, uint256 value, uint256 length) external {
         bytes32 topic = Transfer.selector;
         assembly {
@@ -54,7 +54,7 @@ contract LookAlikeLogs is TestToken {
     }
 }
 
-/// Calls the sender's hook before it moves anything, as ERC-777 tokens do.
+/// Calls the sender's hook before the transfer, as ERC-777 tokens do.
 contract HookToken is TestToken {
     struct Hook {
         address target;
@@ -82,7 +82,7 @@ contract HookToken is TestToken {
     }
 }
 
-/// Calls the recipient's hook after it has moved the tokens, as ERC-777 tokens do.
+/// Calls the recipient's hook after the transfer, as ERC-777 tokens do.
 contract ReceiverHookToken is TestToken {
     mapping(address => bool) public isCalled;
 

@@ -5,7 +5,7 @@ interface Token {
     function transferFrom(address from, address to, uint256 value) external returns (bool);
 }
 
-/// Makes any calls for any caller, with the value that comes along.
+/// Makes any calls for any caller, with the caller's value.
 contract BatchPayer {
     struct Call {
         address to;
@@ -28,14 +28,14 @@ contract BatchPayer {
         revert();
     }
 
-    /// Calls with its own value, but moves nothing: the code of `target` runs here.
+    /// The call has a value, but nothing is moved, because the code of `target` runs here.
     function borrow(address target, bytes calldata data) external payable {
         (bool done, ) = target.delegatecall(data);
         require(done);
     }
 }
 
-/// Leaves everything to an address, or keeps it.
+/// Leaves its coin to an address when it is destroyed, or keeps it.
 contract Legacy {
     receive() external payable {}
 
@@ -44,7 +44,7 @@ contract Legacy {
     }
 }
 
-/// Moves tokens of who allowed it to, and puts the reference that it is given after the arguments.
+/// Moves tokens of accounts that have approved it. The given reference follows the arguments of the call.
 contract Router {
     function pay(Token token, address from, address to, uint256 value, bytes calldata tail) external {
         (bool done, ) = address(token).call(

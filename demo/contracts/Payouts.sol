@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// Pays many addresses in one transaction, as the hot wallets of exchanges do.
+/// Pays many addresses in one transaction, like the hot wallet of an exchange.
 contract Payouts {
     struct Payout {
         address payable to;
@@ -10,7 +10,7 @@ contract Payouts {
 
     receive() external payable {}
 
-    /// Send a token that this contract holds; the zero address means native coin, which arrives by internal calls.
+    /// Send a token that this contract holds. The zero address means native coin. That arrives by internal calls.
     function pay(address token, Payout[] calldata payouts) external {
         for (uint256 i = 0; i < payouts.length; ++i) {
             (address payable to, uint256 amount) = (payouts[i].to, payouts[i].amount);

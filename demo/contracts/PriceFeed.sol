@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// A price feed with the interface AggregatorV3Interface whose answers anyone can set: moved, frozen, incomplete, broken.
+/// A price feed (AggregatorV3Interface). Every account can set its price, freeze it, make it incomplete, or break it.
 contract PriceFeed {
     uint8 public immutable decimals;
     uint80 private round;
@@ -15,7 +15,7 @@ contract PriceFeed {
         set(answer_, updatedAt_);
     }
 
-    /// Begin a new round with this answer, as of this time.
+    /// Begin a new round with this price and time.
     function set(int256 answer_, uint256 updatedAt_) public {
         round += 1;
         answeredIn = round;
@@ -23,12 +23,12 @@ contract PriceFeed {
         updatedAt = updatedAt_;
     }
 
-    /// Begin a round that carries the last answer over.
+    /// Begin a round with the price of the last one.
     function skip() external {
         round += 1;
     }
 
-    /// Revert whenever the answer is asked for.
+    /// Let each call for the price revert.
     function breakDown(bool isBroken_) external {
         isBroken = isBroken_;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// A wallet of one owner with the shape of a Safe: the same call, the same events, the same carelessness about
-/// bytes after what is signed. It is used behind a proxy, as Safes are.
+/// A wallet with one owner that works like a Safe. It has the same call and the same events, and also ignores bytes
+/// after the signed data. Like a Safe, it is used behind a proxy.
 contract SafeLike {
     address internal singleton; // where the proxy keeps the address of this code
     address public owner;
@@ -21,7 +21,7 @@ contract SafeLike {
         owner = owner_;
     }
 
-    /// As with a Safe, a failing call reverts everything unless the signer allowed for it with `safeTxGas`.
+    /// As in a Safe, a failing call reverts everything, unless the signer has set `safeTxGas`.
     function execTransaction(
         address to,
         uint256 value,
@@ -60,7 +60,7 @@ contract SafeLike {
         return signer(digest, signature) == owner ? this.isValidSignature.selector : bytes4(0xffffffff);
     }
 
-    /// Reads the first 65 bytes; what follows them is ignored.
+    /// Reads the first 65 bytes, and ignores all others.
     function signer(bytes32 hash, bytes memory signatures) internal pure returns (address) {
         bytes32 r;
         bytes32 s;
@@ -97,7 +97,7 @@ contract SafeProxy {
     }
 }
 
-/// Several calls in one, for a wallet to delegate to: operation, address, value, length and data of each, packed.
+/// Makes several calls. A wallet delegates to it. Each call is packed: operation, address, value, length and data.
 contract MultiSend {
     function multiSend(bytes memory transactions) external payable {
         uint256 offset = 0;

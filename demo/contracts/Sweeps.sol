@@ -3,7 +3,7 @@ pragma solidity ^0.8.20;
 
 import {TestToken} from "./TestToken.sol";
 
-/// What makes trouble for a sweep, by a token or by a recipient of native coin.
+/// Attacks on a sweep, by a token or by a recipient of native coin.
 enum Trouble {
     NONE,
     REVERT,
@@ -41,7 +41,7 @@ abstract contract Troublesome {
         while (kind == Trouble.BURN_GAS) {}
         if (kind == Trouble.CALL_BACK && callsBack < 3) {
             ++callsBack;
-            // A call back that fails must not end the sweep: it is an attack, not an accident.
+            // A failed call back must not end the sweep, because the attack should go on.
             (bool done, ) = target.call(callBack);
             done;
         }
@@ -55,7 +55,7 @@ contract TroublesomeRecipient is Troublesome {
     }
 }
 
-/// Makes trouble before each transfer.
+/// Attacks before each transfer.
 contract TroublesomeToken is TestToken, Troublesome {
     constructor(string memory name_, string memory symbol_, uint8 decimals_)
         TestToken(name_, symbol_, decimals_)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// An ERC-20 token for the local chain and the tests. Anyone may mint: it is its own faucet.
-/// As with most deployed tokens, bytes after a call's arguments are ignored, so a payment reference can ride there.
+/// An ERC-20 token for the local chain and the tests. Every account may mint it. Like most deployed tokens, it ignores
+/// bytes after the arguments of a call. So a payment reference can follow them.
 contract TestToken {
     string public name;
     string public symbol;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// As USDT on Ethereum: calls return nothing, and an allowance changes through zero alone. Anyone may mint.
+/// Like USDT on Ethereum: calls return nothing, and an allowance must be set to zero before it can change. Anyone may
+/// mint.
 contract TetherLike {
     string public name;
     string public symbol;

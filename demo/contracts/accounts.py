@@ -1,6 +1,6 @@
 """Deploy the code that the demo wallet's account delegates to for atomic batches (EIP-7702).
 
-One key deploys only this, at its nonce 0, so that the address is the same on every chain and machine.
+A key is only used to deploy it, at nonce 0. So the address is the same on every chain and machine.
 """
 
 from eth_account import Account
@@ -14,7 +14,7 @@ DELEGATE = "0xB1540e810F1fA16Ac5710536F05f2a2F1472e20f"
 
 
 def deploy_delegate(rpc_url: str) -> None:
-    """Deploy the contract to its constant address, unless done before. Raises ChainRefusal."""
+    """Deploy the contract to its constant address, if it doesn't exist yet. Raises ChainRefusal."""
     if rpc(rpc_url, "eth_getCode", DELEGATE, "latest") != "0x":
         return
     rpc(rpc_url, "anvil_setBalance", Account.from_key(KEY).address, hex(10**18))

@@ -1,7 +1,7 @@
 """Deploy the test tokens to a local chain, and mint them.
 
-The local world deploys USDC and DAI with a key that does nothing else, at its nonces 0 and 1, so that their addresses
-are constant and can be listed in demo/catalogue.json.
+The local world deploys USDC and DAI with a key that it uses for nothing else, at nonces 0 and 1. So their addresses are
+constant, and demo/catalogue.json can list them.
 """
 
 import json
@@ -42,21 +42,21 @@ def deploy_token(
     decimals: int,
     deployer_key: str = DEPLOYER_KEY,
 ) -> str:
-    """Deploy a contract of artifacts.json (`TestToken`, `FeeToken`, `AuthorizedToken`); return its checksummed address.
+    """Deploy a contract of artifacts.json, such as `TestToken`. Return its checksummed address.
 
-    The transaction is mined when it returns, whatever the chain's block time. Raises ChainRefusal.
+    When it returns, the transaction is mined. The chain's block time doesn't matter. Raises ChainRefusal.
     """
     return deploy_contract(rpc_url, artifact, _token_arguments(name, symbol, decimals), key=deployer_key)
 
 
 def deploy_contract(rpc_url: str, artifact: str, arguments: bytes = b"", *, key: str = DEPLOYER_KEY) -> str:
-    """Deploy a contract of artifacts.json; return its checksummed address. Raises ChainRefusal."""
+    """Deploy a contract of artifacts.json. Return its checksummed address. Raises ChainRefusal."""
     address: str = send(rpc_url, key, data=_bytecode(artifact) + arguments)["contractAddress"]
     return to_checksum_address(address)
 
 
 def mint(rpc_url: str, token: str, to: str, units: int, *, key: str = DEPLOYER_KEY) -> None:
-    """Mint this many base units of `token` for `to`; the call is mined on return."""
+    """Mint this many base units of `token` for `to`. When it returns, the call is mined."""
     send(rpc_url, key, to=token, data=_call("mint(address,uint256)", ["address", "uint256"], [to, units]))
 
 
@@ -67,10 +67,10 @@ def balance(rpc_url: str, token: str, holder: str) -> int:
 
 
 def deploy_local_tokens(rpc_url: str, holder: str) -> bool:
-    """Deploy USDC and DAI to their constant addresses and mint some of both for `holder`, unless done before.
+    """Deploy USDC and DAI to their constant addresses, and mint some of both for `holder`, if they don't exist yet.
 
-    Return True if anything was missing, as on a new chain.
-    Raises ChainRefusal if the deployer was used for anything else.
+    Return True if anything was missing, as on a new chain. Raises ChainRefusal if the deployer's key has been used for
+    anything else.
     """
     missing = [row for row in _DEPLOYMENTS if rpc(rpc_url, "eth_getCode", row[0], "latest") == "0x"]
     for constant, artifact, name, symbol, decimals in missing:
@@ -80,15 +80,15 @@ def deploy_local_tokens(rpc_url: str, holder: str) -> bool:
                 f"{symbol} came to {address} instead of {constant}: begin with an empty chain."
             )
     unminted = [row for row in _DEPLOYMENTS if _total_supply(rpc_url, row[0]) == 0]
-    for constant, *_, decimals in unminted:  # after both deployments: a mint takes a nonce
+    for constant, *_, decimals in unminted:  # after both deployments, because a mint uses a nonce
         mint(rpc_url, constant, holder, HOLDER_BALANCE * 10**decimals)
     return bool(missing or unminted)
 
 
 def renew_local_tokens(rpc_url: str) -> None:
-    """Give the local tokens their present code, on a chain that an earlier version of the local world began.
+    """Update the code of the local tokens, on a chain from an earlier version of the local world.
 
-    Balances stay: what a contract inherits comes first in its storage.
+    Balances stay, because inherited variables are first in a contract's storage.
     """
     for constant, artifact, name, symbol, decimals in _DEPLOYMENTS:
         creation = "0x" + (_bytecode(artifact) + _token_arguments(name, symbol, decimals)).hex()
@@ -98,7 +98,10 @@ def renew_local_tokens(rpc_url: str) -> None:
 def send(
     rpc_url: str, key: str, *, to: str | None = None, data: bytes = b"", value: int = 0
 ) -> dict[str, Any]:
-    """Sign, send and mine a transaction; return its receipt. Raises ChainRefusal if it reverts."""
+    """Sign, send and mine a transaction. Return its receipt.
+
+    Raises ChainRefusal if it reverts.
+    """
     account = Account.from_key(key)
     transaction: dict[str, Any] = {
         "chainId": int(rpc(rpc_url, "eth_chainId"), 16),
@@ -136,9 +139,9 @@ def _mined(rpc_url: str, transaction_hash: str) -> dict[str, Any]:
         if receipt is not None:
             return receipt
         if mines_at_once:
-            time.sleep(0.005)  # the block is coming; a further one would count as a confirmation
+            time.sleep(0.005)  # a block will come by itself; another one would be a confirmation
         else:
-            rpc(rpc_url, "evm_mine")  # instead of waiting for the next block
+            rpc(rpc_url, "evm_mine")  # mine now, instead of waiting for the next block
     raise ChainRefusal(f"The transaction {transaction_hash} was not mined within 30 s.")
 
 

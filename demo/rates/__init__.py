@@ -1,4 +1,4 @@
-"""The local world's rate sources: last trades as Coinbase and Kraken report them, and price feeds on the first chain.
+"""The local world's rate sources: APIs like those of Coinbase and Kraken, and price feeds on the first chain.
 
-`python -m demo.rates` runs them. Switches move prices, and freeze and break each source.
+`python -m demo.rates` runs them. Switches change prices, and freeze or break a source.
 """

@@ -1,6 +1,6 @@
 """The price feeds of the local world: three contracts on the first chain, at constant addresses.
 
-One key deploys only them, at its nonces 0 to 2, so that demo/catalogue.json can list them.
+A key is only used to deploy them, at nonces 0 to 2. So demo/catalogue.json can list them.
 """
 
 import threading
@@ -27,7 +27,7 @@ _one_writer = threading.Lock()
 
 
 def deploy_feeds(rpc_url: str) -> None:
-    """Deploy the feeds, unless done before. Raises ChainRefusal if the key was used for anything else."""
+    """Deploy the feeds, if they don't exist yet. Raises ChainRefusal if the key has been used for anything else."""
     last = list(FEEDS.values())[-1]
     if rpc(rpc_url, "eth_getCode", last, "latest") != "0x":
         return
@@ -39,7 +39,7 @@ def deploy_feeds(rpc_url: str) -> None:
 
 
 def write_feeds(rpc_url: str, positions: Positions, *, now: float | None = None) -> None:
-    """Write the prices that the switches select to the feeds. Raises ChainRefusal."""
+    """Write prices to the feeds. The switches select them. Raises ChainRefusal."""
     with _one_writer:
         _write(rpc_url, positions, time.time() if now is None else now)
 

@@ -1,4 +1,4 @@
-"""The prices of the local world in US dollars, and the switches that make its sources misbehave."""
+"""The prices of the local world in US dollars, and the switches that make the sources misbehave."""
 
 import threading
 from collections.abc import Mapping
@@ -33,12 +33,12 @@ _AWAY = Decimal("1.03")
 
 
 class UnknownSwitch(ValueError):
-    """There is no such switch or position; the message lists the valid ones."""
+    """There is no such switch or position. The message lists the valid ones."""
 
 
 @dataclass(frozen=True)
 class Positions:
-    """The state: the fault of each source, and the prices in dollars that differ from the usual ones."""
+    """The state: the fault of each source, and the changed prices in dollars."""
 
     feeds: str = HONEST
     coinbase: str = HONEST
@@ -67,7 +67,7 @@ class Market:
             return self._positions
 
     def set(self, changed: Mapping[str, Any]) -> Positions:
-        """Change some of the switches. Raises UnknownSwitch, and changes nothing then."""
+        """Change some of the switches. Raises UnknownSwitch. In that case, nothing changes."""
         _check(changed)
         with self._lock:
             prices = {**self._positions.prices, **changed.get("prices", {})}
@@ -75,7 +75,7 @@ class Market:
             return self._positions
 
     def reset(self) -> Positions:
-        """Return to the usual prices, with every source honest."""
+        """Reset all prices and sources."""
         with self._lock:
             self._positions = Positions()
             return self._positions

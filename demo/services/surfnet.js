@@ -1,7 +1,7 @@
-// A private Solana chain: Surfnet, behind a door on a fixed port that takes batches of calls, as real nodes do.
+// A private Solana chain: Surfnet, behind a proxy. Surfnet chooses its own ports and rejects batches of calls. The proxy
+// listens on a fixed port, and accepts batches, as real nodes do.
 //
-// node surfnet.js PORT WS_PORT SLOT_MS, started in the folder whose node_modules holds Surfnet's package. Surfnet
-// itself listens on ports of its own choice, and refuses batches.
+// node surfnet.js PORT WS_PORT SLOT_MS. Start it in the folder with Surfnet's package in node_modules.
 "use strict";
 
 const http = require("node:http");

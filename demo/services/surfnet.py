@@ -1,6 +1,6 @@
 """A private Solana chain: Surfnet, from its npm package, on a loopback port.
 
-It begins empty each time and keeps nothing: transactions of an earlier run are unknown to it.
+Each start begins with an empty chain. Transactions of an earlier run are lost.
 """
 
 import tempfile
@@ -23,7 +23,7 @@ _SCRIPT = Path(__file__).with_name("surfnet.js")
 
 @dataclass(frozen=True)
 class Surfnet:
-    """A running chain: its JSON-RPC endpoint (batches included) and its WebSocket endpoint."""
+    """A running chain, with its endpoints for JSON-RPC and WebSocket. Batches work."""
 
     url: str
     ws_url: str
@@ -44,10 +44,10 @@ def is_offered() -> bool:
 
 
 def start(*, port: int | None = None, slot_ms: int = SLOT_MS, log: Path | None = None) -> Surfnet:
-    """Start an empty chain on 127.0.0.1 (default: a free port); ready on return.
+    """Start an empty chain on 127.0.0.1, by default on a free port. It is ready when this returns.
 
-    A transaction is confirmed within a slot of `slot_ms` and final 31 slots later; a blockhash lives 150 slots.
-    Raises ServiceError with the log's tail, when the port is taken, or if Surfnet has no build for this machine.
+    A transaction is confirmed within a slot of `slot_ms`, and final 31 slots later. A blockhash is valid for 150 slots.
+    Raises ServiceError with the end of the log, if the port is taken, or if Surfnet has no build for this machine.
     """
     if not is_offered():
         raise ServiceError(f"Surfnet {VERSION} has no build for this machine.")

@@ -1,1 +1,1 @@
-"""Harbour Coffee: a small shop that takes its payments through Quittance, as any merchant would."""
+"""Harbour Coffee: a small shop that uses Quittance for payments, like any merchant."""

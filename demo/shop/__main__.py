@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _once_up(ask: Callable[[], Answer]) -> Answer:
-    """Retry every half second while the API is starting. Raises QuittanceError after a minute."""
+    """Retry every half second, because the API may still be starting. Raises QuittanceError after a minute."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

@@ -33,9 +33,10 @@ def create_app(
     webhook_secret: str,
     url: str,
 ) -> Flask:
-    """Create the shop. Customers reach it at `url`; their money goes to `recipient`, in `token`.
+    """Create the shop.
 
-    The kiosk's goods are paid in `kiosk_token`, if it is set.
+    The shop is at `url`. Customers pay `token` to `recipient`. The kiosk's goods are paid in `kiosk_token`, if it is
+    set.
     """
     app = Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = 256 * 1024
@@ -74,7 +75,10 @@ def create_app(
             abort(404)
 
     def is_confirming(order: Order) -> bool:
-        """Return whether Quittance has already seen the payment. Only for the text: this never makes an order paid."""
+        """Return whether Quittance has seen the payment.
+
+        It is only for the text. An order is never marked as paid by this.
+        """
         if order.status != "awaiting" or not order.payment_request:
             return False
         try:
@@ -115,8 +119,7 @@ def create_app(
 
     @app.get("/orders/<number>")
     def show_order(number: str) -> str:
-        # The checkout adds payment_request_id and status to this address. Anyone can type those, so
-        # they are not read.
+        # The checkout adds payment_request_id and status to this URL. Everyone can change them, so they are not read.
         order = find_order(number)
         confirming = is_confirming(order)
         if order.status == "awaiting" and order.payment_url and not confirming:
@@ -181,13 +184,13 @@ def create_app(
 
 
 def _asked(order: Order, good: Good) -> dict[str, Any]:
-    """Return the requested amount of the token, or the price that Quittance converts."""
+    """Return the amount of the token, or the price that Quittance converts."""
     if good.currency:
         return {"price": {"currency": good.currency, "amount": order.amount}}
     return {"amount": order.amount}
 
 
 def _origin(address: str) -> str:
-    """Return the origin of the payment page, the only other origin that the shop's pages use."""
+    """Return the origin of the payment page. The shop's pages use no other origin except their own."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"

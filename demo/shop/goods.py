@@ -1,4 +1,7 @@
-"""What Harbour Coffee sells. Prices are decimal strings, in the shop's token or a currency: money is never a float."""
+"""The goods of Harbour Coffee.
+
+Prices are decimal strings, in the shop's token or in a currency. Money is never a float.
+"""
 
 from dataclasses import dataclass
 

@@ -32,7 +32,10 @@ NUMBER_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 @dataclass(frozen=True)
 class Order:
-    """An order. `settled_by` is the event that made it paid or expired; `problem`: why the last payment failed."""
+    """An order.
+
+    `settled_by` is the event that made the order paid or expired. `problem` is the reason why the last payment failed.
+    """
 
     id: str
     good: str
@@ -58,7 +61,7 @@ class Orders:
             database.executescript(SCHEMA)
 
     def open(self, good: Good) -> Order:
-        """Store a new order, before its payment request is created. Its number can't be guessed."""
+        """Store a new order, before its payment request is created. The order number can't be guessed."""
         number = "HC-" + "".join(secrets.choice(NUMBER_ALPHABET) for _ in range(10))
         with self._database() as database:
             database.execute(
@@ -68,7 +71,7 @@ class Orders:
         return self[number]
 
     def __getitem__(self, number: str) -> Order:
-        """Return the order; raises KeyError if there is none."""
+        """Return the order. Raises KeyError if there is none."""
         orders = self._select("WHERE id = ?", number)
         if not orders:
             raise KeyError(number)
@@ -87,10 +90,10 @@ class Orders:
             )
 
     def apply(self, event: Event) -> bool:
-        """Apply a verified event to its order, once; return False if it was applied before.
+        """Apply a verified event to its order. If it was applied before, do nothing and return False.
 
-        The event's id and the change are stored in one transaction. Events may arrive in any order: `paid` is final,
-        and a late payment still makes an expired order paid.
+        One transaction stores the event's id and the change. Events may arrive in any order. `paid` is final, and a
+        late payment also makes an expired order paid.
         """
         with self._database() as database:
             new = database.execute(

@@ -9,9 +9,10 @@ TIMEOUT_SECONDS = 10
 
 
 class QuittanceError(Exception):
-    """The API rejected a call or could not be reached.
+    """The API rejected a call, or could not be reached.
 
-    `code` is the API's own (`amount_too_precise`, …), or `unreachable`. `request_id` helps its operators.
+    `code` is the API's error code (`amount_too_precise`, …), or `unreachable`. `request_id` is for questions to the
+    operators.
     """
 
     def __init__(self, code: str, message: str, request_id: str = "") -> None:
@@ -21,7 +22,7 @@ class QuittanceError(Exception):
 
 @dataclass(frozen=True)
 class Token:
-    """The token in which prices are requested, on one chain."""
+    """The token of a chain in which customers pay."""
 
     id: int
     chain_id: int
@@ -30,16 +31,16 @@ class Token:
 
 
 class Quittance:
-    """A client for one merchant's key."""
+    """A client of the API with one merchant's key."""
 
     def __init__(self, base_url: str, api_key: str) -> None:
         self._base_url = base_url.rstrip("/")
         self._headers = {"X-API-Key": api_key}
 
     def find_token(self, chain_id: int, contract_address: str) -> Token:
-        """Look a token up by its contract, since symbols are not unique and ids differ between deployments.
+        """Look up a token by its contract. Symbols are not unique, and ids differ between deployments.
 
-        An empty `contract_address` means the native coin. Raises QuittanceError if there is none.
+        An empty `contract_address` means the native coin. Raises QuittanceError if there is no such token.
         """
         for token in self._call("GET", f"/api/public/chains/{chain_id}/tokens"):
             if token["contract_address"].lower() == contract_address.lower():
@@ -53,7 +54,7 @@ class Quittance:
         return str(next(chain["name"] for chain in chains if chain["id"] == chain_id))
 
     def create_payment_request(self, fields: dict[str, Any], *, idempotency_key: str) -> dict[str, Any]:
-        """Create a payment request. The same key and fields return the same request, never a second one."""
+        """Create a payment request. A call with the same key and fields returns the same request."""
         answer = self._call("POST", "/api/payment-requests", fields, {"Idempotency-Key": idempotency_key})
         return cast(dict[str, Any], answer)
 
@@ -62,7 +63,7 @@ class Quittance:
         return cast(dict[str, Any], self._call("GET", f"/api/payment-requests/{request_id}"))
 
     def set_webhook_url(self, url: str) -> None:
-        """Set the URL for events. The first call creates the secret; later calls don't change it."""
+        """Set the URL for events. The first call creates the secret. Later calls don't change it."""
         self._call("PUT", "/api/webhooks", {"url": url})
 
     def get_webhook_secret(self) -> str:

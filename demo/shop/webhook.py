@@ -1,7 +1,7 @@
-"""Verify that a webhook is from Quittance. Pure functions: no clock, no network, no framework.
+"""Verify that a webhook is from Quittance. The functions need no clock, network or framework.
 
-The header is `Service-Signature: t=<unix seconds>,v1=<hex>`, where the hex is HMAC-SHA256 over
-`<t>.<raw body>` with the webhook secret. While a secret is being rotated there are two `v1=`.
+The header is `Service-Signature: t=<unix seconds>,v1=<hex>`. The hex is the HMAC-SHA256 of `<t>.<raw body>`. Its key is
+the webhook secret. For 24 hours after a rotation, there is a `v1=` for each secret.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ class SignatureError(ValueError):
 
 @dataclass(frozen=True)
 class Event:
-    """One verified event; `object` is what it is about."""
+    """A verified event. `object` is its payment or refund."""
 
     id: str
     type: str
@@ -31,10 +31,9 @@ class Event:
 
 
 def verify(header: str, body: bytes, secret: str, *, now: float) -> Event:
-    """Return the event in `body` if `header` is a valid signature of it with `secret`, within 300 s of `now`.
+    """Return the event in `body`, if `header` has a valid signature with `secret`, made within 300 s of `now`.
 
-    `body` is the raw body: parsing and serialising it again would change the bytes. Raises SignatureError for
-    anything else.
+    `body` is the raw body. If it is parsed and serialised again, its bytes may change. Otherwise raise SignatureError.
     """
     timestamp, signatures = _parse(header)
     if abs(now - int(timestamp)) > TOLERANCE_SECONDS:

@@ -1,1 +1,1 @@
-"""The local Solana chain's test token, and functions for scripts to sign and send transactions."""
+"""The test token of the local Solana chain, and functions to sign and send transactions."""

@@ -1,5 +1,6 @@
-"""Query the local Solana node, and sign and send transactions by script. Keys here are public: worth nothing
-elsewhere.
+"""Query the local Solana node, and sign and send transactions.
+
+The keys here are public. Don't use them on other chains.
 """
 
 import base64
@@ -24,7 +25,7 @@ class LedgerRefusal(RuntimeError):
 
 
 def known_key(name: str) -> Keypair:
-    """The key pair that belongs to `name` on every local chain; it is public."""
+    """The key pair of `name` on all local chains. It is public."""
     return Keypair.from_seed(hashlib.sha256(b"quittance local world: " + name.encode()).digest())
 
 
@@ -48,7 +49,7 @@ def latest_blockhash(url: str) -> Hash:
 
 
 def send(url: str, instructions: Sequence[Instruction], signers: Sequence[Keypair]) -> str:
-    """Sign a v0 transaction, paid by the first signer, send it, and return its signature once it is confirmed.
+    """Sign and send a v0 transaction. The first signer pays. Return the signature when it is confirmed.
 
     Raises LedgerRefusal if it fails.
     """
@@ -57,15 +58,15 @@ def send(url: str, instructions: Sequence[Instruction], signers: Sequence[Keypai
 
 
 def sign(unsigned: str, key: Keypair) -> VersionedTransaction:
-    """Return the base64 transaction from `build-transaction`, signed by its payer `key`."""
+    """Sign a base64 transaction from `build-transaction` with the payer's `key`."""
     message = VersionedTransaction.from_bytes(base64.b64decode(unsigned)).message
     return VersionedTransaction.populate(message, [key.sign_message(to_bytes_versioned(message))])
 
 
 def send_signed(url: str, transaction: VersionedTransaction, *, even_if_it_fails: bool = False) -> str:
-    """Send a signed transaction, wait until it is confirmed, and return its signature.
+    """Send a signed transaction. Wait until it is confirmed, and return its signature.
 
-    `even_if_it_fails` skips the node's simulation, so that a failing transaction gets into a block.
+    With `even_if_it_fails`, the node doesn't simulate it. So a failing transaction gets into a block.
     """
     options = {"encoding": "base64", "skipPreflight": even_if_it_fails, "preflightCommitment": "confirmed"}
     signature = rpc(url, "sendTransaction", base64.b64encode(bytes(transaction)).decode(), options)
@@ -76,7 +77,7 @@ def send_signed(url: str, transaction: VersionedTransaction, *, even_if_it_fails
 
 
 def wait_for(url: str, signature: str, commitment: str = "confirmed", patience: float = 30) -> Any:
-    """Wait until a transaction has reached `commitment`; return its error, None if it succeeded."""
+    """Wait until a transaction has reached `commitment`. Return its error, or None if it succeeded."""
     reached = ("confirmed", "finalized")[("confirmed", "finalized").index(commitment) :]
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:

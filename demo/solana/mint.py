@@ -1,4 +1,7 @@
-"""Create the test USDC on the local Solana chain, at the same address on every machine, and give a wallet some."""
+"""Create the test USDC on the local Solana chain, and give some to a wallet.
+
+Its address is the same on every machine.
+"""
 
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
@@ -34,7 +37,7 @@ def prepare_local_mint(url: str, holder: Pubkey) -> bool:
 
 
 def make_mint(url: str, mint: Keypair, authority: Keypair, decimals: int) -> None:
-    """Create a classic mint at `mint`'s address, paid for by `authority`."""
+    """Create a classic mint at the address of `mint`. `authority` pays for it."""
     rent = rpc(url, "getMinimumBalanceForRentExemption", MINT_LEN)
     space = create_account(
         CreateAccountParams(
@@ -65,7 +68,7 @@ def mint_to(
     authority: Keypair = MINT_AUTHORITY,
     program: Pubkey = TOKEN_PROGRAM_ID,
 ) -> None:
-    """Give `owner` this many base units of `mint`, in its associated token account."""
+    """Mint this many base units of `mint` to the associated token account of `owner`."""
     account = spl.get_associated_token_address(owner, mint, program)
     create = spl.create_idempotent_associated_token_account(authority.pubkey(), owner, mint, program)
     give = spl.mint_to(

@@ -1,4 +1,4 @@
-"""The portal's pages for merchants, their keys, recipients and teams, kill switches, users and the security log."""
+"""The portal's pages for merchants, API keys, recipients, teams, kill switches, users and the security log."""
 
 from merchants.admin import merchants, security_log, switch_pages, team, users
 

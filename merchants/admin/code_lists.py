@@ -1,4 +1,4 @@
-"""The portal's pages that change a merchant's lists of addresses, each with a fresh second-factor code."""
+"""The portal's pages that change a merchant's lists of addresses. Each change needs a new second-factor code."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Recipient = tuple[str, str]
 
 
 class Entry(Protocol):
-    """A row of a list."""
+    """A row of an address list."""
 
     chain_type: str
     address: str
@@ -64,12 +64,17 @@ class RemoveForm(FactorForm):
 
 @dataclass(frozen=True, kw_only=True)
 class AddressList:
-    """A merchant's list of addresses, and the texts of its pages. `{}` is the merchant in titles, else the address.
+    """A merchant's list of addresses, and the texts of its pages.
 
-    - `rows`: the name of the merchant's rows. `entry`, `label`: the field that chooses one to remove.
-    - `action`: what a user without a second factor sets it up for.
-    - `adding`, `removing`: the names of the pages' URLs. `template` has the links to both.
-    - `add` returns False, and `remove` raises LookupError, if another user did the same at the same time.
+    In titles, `{}` is replaced by the merchant. In other texts, it is replaced by the address.
+
+    - `rows`: the merchant's attribute with the rows of the list.
+    - `entry`, `label`: the name and the label of the form field that chooses the row to remove.
+    - `action`: what the user wants to do, in the message that it requires a code.
+    - `adding`, `removing`: the URL names of the two pages.
+    - `template`: the template with the links to the two pages.
+    - `add`: returns False if another user has added the address at the same time.
+    - `remove`: raises LookupError if another user has removed the address at the same time.
     """
 
     rows: str
@@ -108,7 +113,7 @@ class AddressList:
         return rows
 
     def section(self, request: HttpRequest, merchant: Merchant, field: str) -> tuple[str, dict[str, Any]]:
-        """Return the section of the merchant's page, with links for users who may change the list."""
+        """Return the list's section on the merchant's page. Users who may change the list see links there."""
         context = {
             "merchant": merchant,
             "may_change": request.user.has_perm(self.permission),
@@ -118,7 +123,7 @@ class AddressList:
 
 
 class CodeListPages(portal.ShowsMore):
-    """Mixin for the merchant admin: two pages for each of its lists, one that adds and one that removes."""
+    """Mixin for the merchant admin. Each address list gets two pages: one to add and one to remove an address."""
 
     code_lists: ClassVar[tuple[AddressList, ...]] = ()
 
@@ -183,9 +188,9 @@ class CodeListPages(portal.ShowsMore):
         )
 
     def _add(self, request: HttpRequest, merchant: Merchant, addresses: AddressList, form: AddForm) -> bool:
-        """Add the address; return False if the form must be corrected."""
+        """Add the address. Return False if the form has errors."""
         chain_type, address = recipient = form.cleaned_data["address"]
-        # The form was submitted twice: its code is used, and the address is on the list.
+        # The form was submitted twice. The first submission added the address.
         if addresses.rows_of(merchant).filter(chain_type=chain_type, address=address).exists():
             messages.info(request, addresses.already.format(address))
             return True

@@ -36,7 +36,7 @@ class ChoosesMerchant(_Form):
     """Mixin for a form with a lookup field `merchant`. List it first."""
 
     def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
-        """Treat an invalid merchant ID as no choice; the lookup field would raise an error."""
+        """Drop an invalid merchant ID, because the lookup field would raise an error for it."""
         initial = dict(options.pop("initial", None) or {})
         if merchant_id(str(initial.get("merchant", ""))) is None:
             initial.pop("merchant", None)
@@ -70,7 +70,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
 
     class Meta:
         model = Merchant
-        fields = ()  # The admin's fieldsets select the fields.
+        fields = ()  # The admin's fieldsets list the fields.
         labels = {
             "embed_origins": "Sites that may embed the checkout",
             "references": "Bind transactions with a reference",
@@ -94,7 +94,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Earlier releases accepted any language tag.
+        # Earlier releases stored any language tag.
         stored = self.initial.get("default_language") or ENGLISH
         self.initial["default_language"] = closest_language(stored) or ENGLISH
 
@@ -104,7 +104,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
         return cleaned
 
     def clean_reporting_currency(self) -> str:
-        """Return the currency's code, by default USD. A currency that was set before remains valid."""
+        """Return the currency's code, or USD if none is chosen. A currency that was set before stays valid."""
         code: str = self.cleaned_data["reporting_currency"].upper() or "USD"
         if code != self.initial.get("reporting_currency"):
             validate_reporting_currency(code)
@@ -117,7 +117,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
         return _web_address(self.cleaned_data["support_url"])
 
     def clean_accent_colour(self) -> str:
-        """Return a colour with enough contrast to the card, or an empty string."""
+        """Return a colour with enough contrast to the checkout's white card, or an empty string."""
         colour: str = self.cleaned_data["accent_colour"]
         if colour:
             VALIDATE_COLOUR(colour)
@@ -129,15 +129,18 @@ class MerchantForm(forms.ModelForm[Merchant]):
 
 
 class OnceForm(forms.Form):
-    """A form that acts once: a reload or a double click does nothing.
+    """A form that takes effect once. A reload or a double click has no effect.
 
-    The form's id is stored in the transaction of the form's effect, so that both happen or neither.
+    Store the form's id and its effect in the same transaction.
     """
 
     form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
     def is_first_use(self) -> bool:
-        """Record the submission; return whether it is the first. Call inside a transaction."""
+        """Record the submission, and return whether it is the first.
+
+        Call it in the transaction of the form's effect.
+        """
         SpentForm.objects.filter(at__lt=timezone.now() - _FORM_LIFETIME).delete()
         _, is_first = SpentForm.objects.get_or_create(form_id=self.cleaned_data["form_id"])
         return is_first
@@ -149,9 +152,9 @@ class NewKeyForm(ChoosesMerchant, OnceForm, forms.ModelForm[ApiKey]):
         widget=Checkboxes,
         required=False,
         help_text=(
-            "Reading payment requests and events needs no permission: every active key can. A key with "
-            "create_refunds can prepare refunds to any address for you to sign. Select it only if this server makes "
-            "refunds."
+            "Every active key can read payment requests and events; this needs no permission. A key with "
+            "create_refunds can prepare refunds to any address; you sign them. Select create_refunds only if this "
+            "server makes refunds."
         ),
     )
 
@@ -186,13 +189,13 @@ class EditKeyForm(forms.ModelForm[ApiKey]):
         return cleaned
 
     def clean_expires_at(self) -> datetime | None:
-        """Return a time in the future, None, or the unchanged past expiry."""
+        """Return None or a time in the future. A past expiry is allowed only if the user didn't change it."""
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         return _time_to_come(expires_at) if "expires_at" in self.changed_data else expires_at
 
 
 class RotateForm(OnceForm):
-    """The overlap with the old key and the expiry of the new key."""
+    """The form that replaces a key: how long the old key stays valid, and when the new key expires."""
 
     overlap = forms.ChoiceField(
         choices=[(value, label) for value, (label, _) in OVERLAPS.items()],

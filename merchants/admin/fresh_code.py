@@ -1,4 +1,4 @@
-"""Require a fresh second-factor code for one action, so that a hijacked session can't perform it."""
+"""Require a new second-factor code for an action. So a stolen session is not enough to perform it."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -22,14 +22,14 @@ class FactorForm(CodeForm):
 
 
 def set_up_first(request: HttpRequest, action: str) -> HttpResponse:
-    """Redirect a user without a second factor to the page that sets one up for `action`."""
+    """Redirect a user without a second factor to the page that sets one up. The message names the `action`."""
     messages.warning(request, f"Set up two-factor sign-in first: {action} requires a code.")
     query = urlencode({"next": request.path})
     return HttpResponseRedirect(f"{reverse('admin:two_factor')}?{query}")
 
 
 def is_code_right(request: HttpRequest, form: FactorForm) -> bool:
-    """Whether the form's code is valid; otherwise adds an error to the form."""
+    """Whether the form's code is valid. If not, add an error to the form."""
     name, address = f"second factor of {request.user.pk}", client_identity(request)
     if not throttle.may_try(name, address):
         form.add_error("code", TOO_MANY)

@@ -37,7 +37,7 @@ def key_status(key: ApiKey) -> str:
 
 
 class KeyColumns:
-    """The list columns of a key. They identify it without revealing it."""
+    """The columns of a list of keys. They show only the beginning of a key."""
 
     @admin.display(description="Key", ordering="prefix")
     def stub(self, key: ApiKey) -> str:
@@ -120,7 +120,7 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
 
     @admin.display(description="How the checkout will look")
     def preview(self, merchant: Merchant) -> str:
-        """Return a live preview of the checkout's header and button in the theme."""
+        """Return a preview of the checkout's header and button. It follows the form's colours and logo."""
         name = merchant.display_name or merchant.name or "Merchant"
         context = {"merchant": merchant, "name": name, "allow_http": settings.ALLOW_HTTP_URLS}
         return render_to_string("admin/merchants/merchant/preview.html", context)
@@ -138,21 +138,22 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
         return merchant.display_name or None
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Redirect members of a merchant to its page, because their list would have only this one."""
+        """Redirect members of a merchant to its page. Their list would contain only this merchant."""
         own = merchant_of(request.user) if self.has_view_permission(request) else None
         if own is not None:
             return HttpResponseRedirect(portal.change_url(own))
         return super().changelist_view(request, extra_context)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
-        """Make `name` read-only for owners, because operators' commands find merchants by it. Customers see the
-        display name.
+        """Make `name` read-only for owners.
+
+        Operators' commands find merchants by it, and customers see the display name.
         """
         is_own = obj is not None and merchant_of(request.user) is not None
         return (*self.readonly_fields, "name") if is_own else self.readonly_fields
 
     def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
-        """Hide the fields that a new merchant doesn't have yet."""
+        """Hide the sections that need an existing merchant."""
         if obj is not None:
             recipients = RECIPIENTS.section(request, obj, "recipient_list")
             return (*self.fieldsets, recipients, CONTRACTS.section(request, obj, "contract_list"))
@@ -177,10 +178,10 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
         may_issue_keys = request.user.has_perm("merchants.add_apikey")
         shown = {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
         if merchant_of(request.user) is not None:
-            # Hide the back button: it leads to the list, which redirects here. "" because the theme turns False into
-            # text.
+            # Hide the back button: it leads to the list, which redirects here. The value is "", because the theme
+            # turns False into text.
             shown["show_back_button"] = ""
-            shown["show_save_and_continue"] = False  # the plain save button stays on this page anyway
+            shown["show_save_and_continue"] = False  # for these users, the save button does the same
         return shown
 
 
@@ -205,7 +206,7 @@ class StatusFilter(admin.SimpleListFilter):
 class ApiKeyAdmin(
     portal.ShowsMore, KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[ApiKey]
 ):
-    """Issue, rotate and revoke keys. A key is shown once, in the response to the form that created it."""
+    """Issue, rotate and revoke keys. A key is shown only once, in the response to the form that created it."""
 
     list_display = (
         "stub",
@@ -227,10 +228,9 @@ class ApiKeyAdmin(
     def get_form(
         self, request: HttpRequest, obj: ApiKey | None = None, change: bool = False, **options: Any
     ) -> type[ModelForm[ApiKey]]:
-        """Return the form for a new key, or for the editable fields of an existing one."""
         options["form"] = NewKeyForm if obj is None else EditKeyForm
         form: type[ModelForm[ApiKey]] = super().get_form(request, obj, change, **options)
-        if obj is None:  # Users choose the merchant here; they can't create or edit it.
+        if obj is None:  # Users only choose the merchant here. They can't create or edit it.
             choice: Any = form.base_fields["merchant"].widget
             choice.can_add_related = choice.can_change_related = choice.can_view_related = False
             own = merchant_of(request.user)
@@ -240,7 +240,10 @@ class ApiKeyAdmin(
         return form
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Prefill the merchant from the query string, except for merchant staff."""
+        """Prefill the merchant from the query string.
+
+        Members of a merchant have no choice, so they get no prefilled one.
+        """
         initial: dict[str, Any] = dict(super().get_changeform_initial_data(request))
         if merchant_of(request.user) is not None:
             initial.pop("merchant", None)
@@ -274,7 +277,7 @@ class ApiKeyAdmin(
         }
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:  # noqa: ARG002 - the admin interface
-        """Save the editable fields; only `add_view` creates keys."""
+        """Save the editable fields. Only `add_view` creates keys."""
         obj.save(update_fields=("name", "expires_at"))
         if form.changed_data:
             audit.note(request, audit.What.KEY_CHANGED, subject=obj, detail=", ".join(form.changed_data))
@@ -282,7 +285,7 @@ class ApiKeyAdmin(
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Issue a key and return it in the response. A redirect would have to carry the key."""
+        """Issue a key and return it in the response. There is no redirect, because its URL would contain the key."""
         if request.method == "POST" and self.has_add_permission(request):
             form = self.get_form(request)(request.POST)
             if form.is_valid():
@@ -305,7 +308,7 @@ class ApiKeyAdmin(
         return self._show_once(request, row, key)
 
     def rotate_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
-        """Confirm the overlap, then rotate the key and return the new one in the response."""
+        """Show the form. When it is submitted, rotate the key and return the new one in the response."""
         portal.demand(self._may_rotate(request))
         row = self.get_object(request, str(key_id))
         if row is None:
@@ -382,7 +385,7 @@ class ApiKeyAdmin(
         }
         response = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
         response["Cache-Control"] = "no-store"
-        # With a stricter policy, browsers hide the origin of forms, which the CSRF check needs.
+        # The CSRF check needs the form's origin. With a stricter policy, browsers don't send it.
         response["Referrer-Policy"] = "same-origin"
         return response
 
@@ -406,11 +409,14 @@ class ApiKeyAdmin(
 
 
 def trial_call(key: ApiKey) -> str:
-    """Return a shell command that the key's permissions allow; the environment supplies the key."""
+    """Return a shell command for trying the key.
+
+    The key's permissions allow it. It reads the key from the environment.
+    """
     header = '-H "X-API-Key: $QUITTANCE_API_KEY"'
     if Permission.CREATE_PAYMENTS in key.permissions:
         tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
-        # Prefer a small amount of a stablecoin: a new user may run this with real money.
+        # A new user may run this with real money, so choose a small amount of a stablecoin if possible.
         token = tokens.filter(tags__contains=["stablecoin"]).first() or tokens.first()
         token_id, chain_id = (token.pk, token.chain_id) if token else (1, 1)
         return (

@@ -1,4 +1,4 @@
-"""The security log: operators see all of it, a merchant's owners see the entries about their merchant."""
+"""The security log. Operators see all entries. A merchant's owners see the entries about their merchant."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class AuditEntryAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[AuditEn
     show_facets = admin.ShowFacets.NEVER
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
-        """Annotate the actor and the IP address. Merchants don't see those of the operator's staff."""
+        """Annotate the actor and the IP address. Merchants see neither if the actor belongs to the operator's staff."""
         entries: QuerySet[AuditEntry] = super().get_queryset(request)
         if sees_every_merchant(request.user):
             return entries.annotate(shown_actor=F("actor"), shown_address=F("address"))

@@ -1,4 +1,4 @@
-"""The portal's pages of kill switches. Each change needs a fresh second-factor code."""
+"""The portal's pages of kill switches. Each change needs a new second-factor code."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -52,8 +52,9 @@ class OffForm(FactorForm):
 
 @admin.register(Switch)
 class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
-    """All features, chains and tokens with their state. Only switches that are off have a row: adding a row switches
-    something off.
+    """All features, chains and tokens with their state.
+
+    A row in the table means "off": adding a row switches something off.
     """
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
@@ -63,7 +64,7 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
             (title, [_line(target, off.pop(target.name, None)) for target in targets])
             for title, targets in _targets()
         ]
-        # The other switches that are off: of chains and tokens that are inactive, or no longer in the catalogue.
+        # Then the switches of other chains and tokens: they are inactive, or no longer in the catalogue.
         groups.append(("Others", [_line(Target(name, self.what(row)), row) for name, row in off.items()]))
         context = {
             **self.admin_site.each_context(request),
@@ -137,7 +138,7 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
 
 
 def _targets() -> list[tuple[str, list[Target]]]:
-    """Return the titles and targets of the page's groups, in order."""
+    """Return the groups of the page, in order: the title and the targets of each."""
     chains = Chain.objects.filter(is_active=True)
     tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
     return [

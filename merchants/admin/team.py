@@ -1,4 +1,4 @@
-"""The portal's pages for a merchant's team. Each change that gives or takes rights needs a fresh second-factor code."""
+"""The portal's pages for a merchant's team. Each change of rights needs a new second-factor code."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -63,7 +63,7 @@ class InviteForm(FactorForm):
 class OperatorsInviteForm(ChoosesMerchant, InviteForm):
     role = forms.ChoiceField(choices=_choices(*ROLE_TEXTS), widget=portal.Radios)
     merchant = forms.ModelChoiceField(
-        Merchant.objects.all(), required=False, help_text="For a merchant’s role: which merchant."
+        Merchant.objects.all(), required=False, help_text="The merchant, if this is a merchant’s role."
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -74,7 +74,7 @@ class OperatorsInviteForm(ChoosesMerchant, InviteForm):
         chosen.widget.choices = chosen.choices
 
     def clean(self) -> dict[str, Any]:
-        """Require a merchant for a merchant's role and clear it for the others."""
+        """Require a merchant if the role is one of a merchant's. For other roles, clear it."""
         cleaned = super().clean() or {}
         is_member = cleaned.get("role") in MEMBER_ROLES
         if is_member and cleaned.get("merchant") is None and "merchant" not in self.errors:
@@ -231,7 +231,7 @@ class MemberAdmin(MerchantScoped, portal.ReadOnly, portal.ShowsMore, portal.Mode
 
 @admin.register(Invitation)
 class InvitationAdmin(MerchantScoped, portal.NeverDeleted, portal.ShowsMore, portal.ModelAdmin[Invitation]):
-    """Invitations, open and past. Links are sent by e-mail, or shown once if e-mail isn't set up."""
+    """Open and past invitations. A link is sent by e-mail. If e-mail isn't set up, it is shown once."""
 
     change_form_template = "admin/acting_change_form.html"
     list_display = ("email", "role_name", "state", "inviter", "created", "expires", "merchant")

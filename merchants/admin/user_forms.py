@@ -15,17 +15,17 @@ from merchants.staff.roles import MEMBER_ROLES, role_of
 
 
 class StaffForm(ChoosesMerchant, portal.UserForm[User]):
-    """An existing user: name, status and role. Users can't change their own role."""
+    """The form of an existing user. Users can't change their own role."""
 
     role = forms.ChoiceField(choices=list(ROLE_TEXTS.items()), widget=portal.Radios)
     merchant = forms.ModelChoiceField(
-        Merchant.objects.all(), required=False, help_text="For a merchant’s role: which merchant."
+        Merchant.objects.all(), required=False, help_text="The merchant, if this is a merchant’s role."
     )
 
     leaves_no_owner = forms.BooleanField(
         required=False,
         label="Leave the merchant without an owner",
-        help_text="For a stolen account of the only owner. Deactivate it, and invite another owner next.",
+        help_text="Select this if the account of the only owner was stolen. Deactivate it, then invite another owner.",
         widget=portal.Checkbox,
     )
 
@@ -48,7 +48,7 @@ class StaffForm(ChoosesMerchant, portal.UserForm[User]):
         )
 
     def clean(self) -> dict[str, Any]:
-        """Require a merchant for a merchant's role; reject a change of the user's own role or status."""
+        """Require a merchant if the role is one of a merchant's. Reject a change of the user's own role or status."""
         cleaned = super().clean() or {}
         is_member = cleaned.get("role") in MEMBER_ROLES
         if is_member and cleaned.get("merchant") is None and "merchant" not in self.errors:

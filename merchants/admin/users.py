@@ -51,7 +51,7 @@ class RoleFilter(admin.SimpleListFilter):
 
 @admin.register(User)
 class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.ModelAdmin[User]):
-    """Portal users. They are deactivated, not deleted, so that the security log keeps its actors."""
+    """Portal users. Users are deactivated, not deleted, because entries of the security log name them."""
 
     form: Any = StaffForm
     list_display = (
@@ -85,7 +85,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         return user.email
 
     def invite_view(self, request: HttpRequest) -> HttpResponse:
-        """Redirect to the invitation: users choose their own passwords."""
+        """Redirect to the form that invites a user. Users choose their own passwords."""
         portal.demand(self.has_add_permission(request))
         return HttpResponseRedirect(reverse("admin:merchants_invitation_add"))
 
@@ -97,7 +97,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
             return HttpResponseRedirect(request.path)
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Add the field `leaves_no_owner` to the page of a merchant's only owner."""
+        """Show the field `leaves_no_owner` if the user is a merchant's only owner."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None or not _is_only_owner(obj):
             return fieldsets
@@ -142,7 +142,10 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
             self._note(request, obj, form, before)
 
     def _check_owner_remains(self, request: HttpRequest, user: User, form: Any) -> None:
-        """Raise OnlyOwner if the merchant's only owner would be deactivated, unless the operator chose that."""
+        """Raise OnlyOwner if the merchant would lose its only owner.
+
+        The operator can allow that with `leaves_no_owner`.
+        """
         membership = StaffMembership.objects.filter(user=user).select_related("user", "merchant").first()
         if membership is None or membership.merchant is None:
             return
@@ -171,7 +174,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
             audit.note(request, audit.What.USER_CHANGED, subject=user, detail=", ".join(others))
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: ARG002 - the admin interface
-        """Send the user a link to set a new password, or show it if e-mail isn't set up."""
+        """Send the user a link to set a new password. If e-mail isn't set up, show the link."""
         user = self.get_object(request, id)
         if user is None or not self.has_change_permission(request, user):
             raise PermissionDenied

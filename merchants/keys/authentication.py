@@ -17,8 +17,9 @@ class ApiKeyAuthentication(BaseAuthentication):
     """Sets `request.user` to the Merchant and `request.auth` to the ApiKey."""
 
     def authenticate(self, request: Request) -> tuple[Merchant, ApiKey] | None:
-        """Return the merchant and key, or None if no key was sent. Raises ApiError (401, or 429 over its
-        limit).
+        """Return the merchant and key, or None if no key was sent.
+
+        Raises ApiError: 401 for an invalid key, and 429 if the key is over its rate limit.
         """
         sent = set(_sent_keys(request))
         if not sent:
@@ -34,7 +35,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         return key.merchant, key
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the DRF interface
-        """Return the WWW-Authenticate challenge, which makes a missing key a 401."""
+        """Return the WWW-Authenticate challenge. Without it, DRF would respond with 403 to a missing key."""
         return 'ApiKey realm="api"'
 
 
@@ -55,12 +56,12 @@ def _sent_keys(request: Request) -> list[str]:
 
 
 def actor_of(request: Request) -> str:
-    """Return the actor for history entries: the key's prefix, never the key."""
+    """Return the actor for history entries. It contains the key's prefix, never the whole key."""
     return f"api key {request.auth.prefix}" if isinstance(request.auth, ApiKey) else "api"
 
 
 def merchant_of(request: Request) -> Merchant:
-    """Return the authenticated merchant. Every object lookup starts from it."""
+    """Return the authenticated merchant. Look up objects only among this merchant's."""
     merchant: object = request.user
     if not isinstance(merchant, Merchant):
         raise ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")

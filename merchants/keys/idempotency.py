@@ -1,7 +1,7 @@
-"""`Idempotency-Key`: a repeated call takes effect once and gets the same response.
+"""`Idempotency-Key`: if a call is repeated with the same key, it takes effect once and returns the same response.
 
-A row claims the key first. The response is stored in the same transaction as the effect, so a crash leaves both or
-neither; in the latter case the claim expires.
+A call first claims the key by inserting a row. One transaction then stores the call's effect and the response. If the
+process crashes before that, nothing is stored and the claim expires.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from merchants.models import Merchant
 from merchants.models.idempotency_keys import IdempotencyKey
 
 KEPT_FOR = timedelta(hours=24)
-# A crashed call holds its key for this long. A slower call loses its claim and is rolled back.
+# After a crash, the key is free again after this time. If a call takes longer, it loses its claim and is rolled back.
 LEASE = timedelta(seconds=30)
 PURGE_BATCH = 1000
 PURGE_BATCHES = 20
@@ -56,9 +56,10 @@ def idempotent(
 ) -> Callable[Concatenate[View, Request, Arguments], HttpResponse]:
     """Make an authenticated POST handler honour `Idempotency-Key`.
 
-    The handler validates the call, makes any network requests, and returns its effect: a function that changes the
-    database and returns the response. One transaction runs the effect and stores the response. Responses must not
-    contain secrets, because they are stored unchanged.
+    The handler validates the call, and makes network requests if needed. It returns the call's effect: a function that
+    changes the database and returns the response. One transaction runs the effect and stores the response.
+
+    Responses are stored unchanged, so they must not contain secrets.
     """
 
     @wraps(handler)
@@ -76,8 +77,8 @@ def never_replayed(
 ) -> Callable[Concatenate[View, Request, Arguments], Response]:
     """Accept `Idempotency-Key` on an authenticated POST, but never store or replay the response.
 
-    For responses that are only valid at the time of the call, such as an unsigned transaction: a replayed one could
-    be signed after its refund was cancelled and replaced.
+    Use it for responses that are only valid at the time of the call, such as an unsigned transaction for a refund. If
+    that was replayed, it could be signed after the refund was cancelled and replaced.
     """
 
     @wraps(handler)
@@ -110,7 +111,7 @@ def _key_of(request: Request) -> str | None:
 
 
 def _fingerprint(request: Request) -> bytes:
-    """Return the digest of the path and the parsed body; key order and whitespace don't matter."""
+    """Return a digest of the path and the parsed body. The order of keys and whitespace don't matter."""
     body = json.dumps(request.data, sort_keys=True)
     return hashlib.sha256(f"{request.path}\n{body}".encode()).digest()
 
@@ -140,13 +141,13 @@ def _answer_once(
 
 @dataclass
 class _Claim:
-    """A call's exclusive claim on a key until its lease ends."""
+    """The exclusive claim of a call on a key. It ends with the lease."""
 
     row_id: int
     claim_id: uuid.UUID
 
     def keep(self, status: int, data: Any) -> None:
-        """Store the response. Raises ApiError if another call took over the key; the caller must roll back."""
+        """Store the response. Raises ApiError if another call took over the key: the caller must then roll back."""
         values = [
             status,
             AnswerRenderer().render(data),
@@ -158,16 +159,16 @@ class _Claim:
             raise _in_use()
 
     def release(self) -> None:
-        """Release the key for a retry. If the database is unavailable, the lease expires instead."""
+        """Release the key for a retry. If the database is unavailable, the key is free when the lease expires."""
         with suppress(AnyDatabaseError):
             IdempotencyKey.objects.filter(pk=self.row_id, claim_id=self.claim_id).delete()
 
 
 def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpResponse:
-    """Claim the key, or return the stored response; wait for a running call if no other call waits.
+    """Claim the key, or return the stored response. If another call with this key runs, wait for it.
 
-    Raises ApiError: `idempotency_key_reused` for another path or body; `idempotency_key_in_use` if the running call
-    takes too long or this call may not wait.
+    Raises ApiError. `idempotency_key_reused`: the path or the body differs. `idempotency_key_in_use`: the running call
+    takes too long, or other calls are waiting already.
     """
 
     def attempt() -> _Claim | HttpResponse | None:
@@ -183,7 +184,7 @@ def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpRes
 
 
 def _claim_now(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpResponse | None:
-    """Claim the key, or return the stored response; None while another call runs."""
+    """Claim the key, or return the stored response. Return None while another call with this key runs."""
     now = timezone.now()
     claim_id = uuid.uuid4()
     mine = {
@@ -212,7 +213,7 @@ def _claim_now(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | Htt
 
 
 def _lock_of(merchant: Merchant, key: str) -> int:
-    """Return the number of the advisory lock that a waiting call holds for the key."""
+    """Return the number of the key's advisory lock, which a waiting call holds."""
     digest = hashlib.sha256(f"{merchant.pk}\n{key}".encode()).digest()
     return int.from_bytes(digest[:8], signed=True)
 
@@ -223,7 +224,7 @@ def _in_use() -> ApiError:
 
 
 def purge_expired() -> int:
-    """Delete expired keys in small batches, up to a limit per run; return their number."""
+    """Delete expired keys in small batches, up to a limit per run. Return the number of deleted keys."""
     now = timezone.now()
     purged = 0
     for _ in range(PURGE_BATCHES):

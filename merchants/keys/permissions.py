@@ -1,4 +1,4 @@
-"""Key permissions. Views require a key by default; a public view must declare itself public."""
+"""Key permissions. A view requires a key unless it declares that it is public."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,12 +9,12 @@ from config.api.errors import ApiError, ErrorCode
 from merchants.models import ApiKey, Permission
 
 if TYPE_CHECKING:
-    # Imported for types only: the framework's views read the setting that names this module.
+    # A real import would be circular: DRF's views read the setting that names this module.
     from rest_framework.views import APIView
 
 
 class HasApiKey(BasePermission):
-    """Requires an active key; subclasses may require a permission as well."""
+    """Requires an active key. Subclasses may also require a permission."""
 
     permission: ClassVar[Permission | None] = None
 
@@ -32,7 +32,7 @@ class CanCreatePayments(HasApiKey):
 
 
 class CanCreateRefunds(HasApiKey):
-    """Required because a refund can pay any address."""
+    """A separate permission, because a refund can pay any address."""
 
     permission = Permission.CREATE_REFUNDS
 

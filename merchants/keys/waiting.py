@@ -1,4 +1,7 @@
-"""Let a call wait for another one with the same Idempotency-Key: one call per key, few per process."""
+"""Let a call wait for another call with the same Idempotency-Key.
+
+For each key, one call may wait. In each process, `MAX_WAITING` calls may.
+"""
 
 import threading
 import time
@@ -9,7 +12,7 @@ from django.db import transaction
 
 from config.database.compiled_query import run
 
-# The maximum among the 16 threads of a process: repeated calls must not block the others.
+# A process has 16 threads. Waiting calls must not block the other calls.
 MAX_WAITING = 4
 MAX_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05
@@ -22,16 +25,15 @@ _pause = time.sleep
 
 
 def wait_for(attempt: Callable[[], Result], *, lock: int) -> Result | None:
-    """Repeat `attempt` for up to `MAX_SECONDS` until it returns a result, and commit its changes.
+    """Repeat `attempt` until it returns a result, and commit its changes.
 
-    Returns None after that time. Returns None at once if another call of the deployment waits with the same `lock`,
-    or if `MAX_WAITING` calls of this process are waiting.
+    Returns None after `MAX_SECONDS`. Returns None at once if another call waits with the same `lock`, or if
+    `MAX_WAITING` calls of this process are waiting.
     """
     if not _slots.acquire(blocking=False):
         return None
     try:
-        # The transaction holds the lock. Each statement in it still sees what other calls committed before the
-        # statement.
+        # The lock lasts as long as the transaction. Each statement in it still sees the latest commits of other calls.
         with transaction.atomic():
             if not run("SELECT pg_try_advisory_xact_lock(%s::bigint)", [lock]).fetchall()[0][0]:
                 return None

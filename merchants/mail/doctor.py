@@ -11,7 +11,7 @@ OVERDUE_SECONDS = (300.0, 3600.0)
 
 
 def check() -> Iterator[Finding]:
-    """Report how long the oldest unsent e-mail has waited. Rows are deleted once they are sent or given up."""
+    """Report how long the oldest unsent e-mail has waited."""
     state = Mail.objects.aggregate(count=Count("pk"), failures=Sum("failures"))
     seconds = longest_wait(timezone.now())
     summary = (

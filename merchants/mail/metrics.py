@@ -17,6 +17,6 @@ def collect() -> Iterator[Metric]:
 
 
 def longest_wait(now: datetime) -> float:
-    """Return the age of the oldest unsent e-mail in seconds; 0 if none waits."""
+    """Return the age of the oldest unsent e-mail in seconds. Return 0 if none waits."""
     oldest = Mail.objects.aggregate(oldest=Min("created_at"))["oldest"]
     return max((now - oldest).total_seconds(), 0.0) if oldest else 0.0

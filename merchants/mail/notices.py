@@ -1,6 +1,6 @@
-"""Send notices to a merchant's own address and to the members who chose their kind in the portal.
+"""Send e-mail notices to a merchant's address, and to members of the merchant. Members choose the kinds of notices.
 
-Each member's choice is logged: a thief who turns off sign-in notices could otherwise stay unnoticed.
+Each change of a choice is logged. Otherwise a thief could turn off sign-in notices unnoticed.
 """
 
 import logging
@@ -24,10 +24,10 @@ WATCHED = (NoticeKind.FIRST_PAYMENT, NoticeKind.ATTENTION)
 def notify(
     merchant: Merchant, kind: NoticeKind, subject: str, text: str, *, to_merchant: bool = False
 ) -> int:
-    """Store a notice for each member who wants this kind; return how many e-mails were stored.
+    """Store a notice for each member who wants this kind. Return how many e-mails were stored.
 
-    `to_merchant` also sends it to the merchant's own address, which can't unsubscribe. Call this function in the
-    transaction of the change that the notice reports.
+    With `to_merchant`, also store one for the merchant's address, without an unsubscribe link. Call this function in
+    the transaction of the change that the notice reports.
     """
     members = [] if mail.is_off() else list(_subscribed(merchant, kind))
     addresses = {member.user.email.lower() for member in members}
@@ -44,7 +44,7 @@ def notify(
 
 
 def notify_member(member: StaffMembership, kind: NoticeKind, subject: str, text: str) -> bool:
-    """Store a notice for only this member, if the member wants this kind; return whether it was stored."""
+    """Store a notice for this member, if the member wants this kind. Return whether it was stored."""
     if member.merchant is None or mail.is_off() or not _wants(member, kind):
         return False
     enqueue(member.merchant, kind, member.user.email, subject, text, member=member)
@@ -64,7 +64,7 @@ def choose(member: StaffMembership, kinds: Collection[NoticeKind], *, request: H
 
 
 def unsubscribe(member_id: int, kind: NoticeKind, *, request: HttpRequest) -> None:
-    """Turn off one kind of notice; do nothing if the member left or has already unsubscribed."""
+    """Turn off one kind of notice. Do nothing if the member left or has already unsubscribed."""
     with transaction.atomic():
         members = StaffMembership.objects.select_for_update(no_key=True, of=("self",))
         member = members.filter(pk=member_id).select_related("user", "merchant").first()

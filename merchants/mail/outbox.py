@@ -1,4 +1,7 @@
-"""Store each e-mail in the transaction of the change that it reports; `merchants.mail.sending` sends them."""
+"""Store e-mails to send.
+
+Call this in the transaction of the change that the e-mail reports. `merchants.mail.sending` sends them.
+"""
 
 from merchants.models import Mail, Merchant, StaffMembership
 
@@ -12,7 +15,10 @@ def enqueue(
     *,
     member: StaffMembership | None = None,
 ) -> None:
-    """Store an e-mail. Line breaks in `subject`, which may contain names, become spaces: they would end a header."""
+    """Store an e-mail.
+
+    Line breaks in `subject` become spaces, because they would end the header. They may come from a name.
+    """
     one_line = " ".join(subject.split())[: Mail._meta.get_field("subject").max_length]
     Mail.objects.create(
         merchant=merchant, kind=kind, recipient=recipient, subject=one_line, text=text, member=member

@@ -1,4 +1,4 @@
-"""The pages for notices: the member's choice in the portal, and the page that an unsubscribe link opens."""
+"""The portal's page where a member chooses notices, and the page of unsubscribe links."""
 
 from typing import Any
 
@@ -22,11 +22,11 @@ from merchants.staff.roles import membership_of
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 
-# No CSRF check is needed: the link's signature allows the change, and no cookie is read.
+# No CSRF check is needed, because the signature of the link allows the change, not a cookie.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe_page(request: HttpRequest, token: str) -> HttpResponse:
-    """Show one button on GET; unsubscribe on POST, without a redirect (RFC 8058)."""
+    """On GET, show a button. On POST, unsubscribe without a redirect (RFC 8058)."""
     try:
         member_id, kind = read_token(token)
     except UnknownLink:
@@ -72,7 +72,7 @@ class NoticesView(FormView[forms.Form]):
         return HttpResponseRedirect(reverse("admin:notices"))
 
     def _member(self) -> StaffMembership:
-        """Return the user's membership. Raises PermissionDenied for operators and support, who have none."""
+        """Return the user's membership of a merchant. Raises PermissionDenied for operators and support."""
         member = membership_of(self.request.user)
         if member is None or member.merchant is None:
             raise PermissionDenied

@@ -1,7 +1,8 @@
-"""Send the stored e-mails, a queue of due work. A row is deleted once its e-mail is sent or given up.
+"""Send the stored e-mails (see `config.due_work`).
 
-An e-mail is sent outside any transaction. If a worker dies between sending and deleting, it is sent twice rather than
-never. Addresses are never logged: a mail server's error quotes the address, so only the error's class is logged.
+After an e-mail is sent or given up, its row is deleted. If a worker dies between sending and deleting, another worker
+sends the e-mail a second time. Addresses are never logged. A mail server's error may quote an address, so only the
+class of the error is logged.
 """
 
 import logging
@@ -26,7 +27,7 @@ logger = logging.getLogger(__name__)
 KEPT = timedelta(hours=24)
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=1)
-# A batch has to end within the minute for which its lease is renewed, and each e-mail can take up to EMAIL_TIMEOUT.
+# Each e-mail can take up to EMAIL_TIMEOUT, and the batch must end while its lease is renewed (a minute).
 _BATCH = 5
 MAILS = Queue(model=Mail, due="next_attempt_at", owner="merchant_id")
 
@@ -34,7 +35,7 @@ Send = Callable[..., object]
 
 
 def send_due(*, now: Callable[[], datetime] = timezone.now, send: Send = mail.send) -> int:
-    """Send a batch of due e-mails; return how many were due."""
+    """Send a batch of due e-mails. Return how many were due."""
     lease = MAILS.claim(now(), _BATCH)
     with leases.kept(lease):
         for row in Mail.objects.filter(pk__in=lease.keys).order_by("next_attempt_at", "pk"):
@@ -67,7 +68,7 @@ def _send_one(row: Mail, lease: Lease, now: datetime, send: Send) -> None:
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether retries can't help: the server rejects the address permanently, or it can't be in a message."""
+    """Whether a retry can't succeed: the server rejects the address permanently, or the address is malformed."""
     if isinstance(error, SMTPRecipientsRefused):
         return all(code >= 500 for code, _ in error.recipients.values())
     return isinstance(error, ValueError)

@@ -1,6 +1,6 @@
-"""Links that unsubscribe a member from one kind of notice without sign-in, and headers for a mail program's button.
+"""Links and mail headers that unsubscribe a member from one kind of notice, without sign-in.
 
-A link is signed and doesn't expire. It can only unsubscribe, so a signature is protection enough.
+A link is signed and doesn't expire. That is safe enough, because it can only unsubscribe.
 """
 
 from django.conf import settings
@@ -13,7 +13,7 @@ _SALT = "unsubscribe"
 
 
 class UnknownLink(LookupError):
-    """The link's signature is wrong, or the link is incomplete."""
+    """The link is incomplete or wrongly signed."""
 
 
 def unsubscribe_url(member_id: int, kind: str) -> str:
@@ -31,7 +31,7 @@ def read_token(token: str) -> tuple[int, NoticeKind]:
 
 
 def footer(mail: Mail) -> str:
-    """Return the lines below a notice that say why it was sent and how to unsubscribe; "" for other e-mails."""
+    """Return the lines below a notice: why it was sent, and the unsubscribe link. Other e-mails have no footer."""
     if mail.member_id is None:
         return ""
     kind = NoticeKind(mail.kind).label

@@ -46,11 +46,11 @@ VALIDATE_COLOUR = RegexValidator(r"\A#[0-9a-fA-F]{6}\Z", "This should be a colou
 
 
 class Merchant(models.Model):
-    """The owner of keys, payment requests and a webhook endpoint. Merchants never share data.
+    """A merchant: the owner of API keys, payment requests and a webhook endpoint. Merchants never share data.
 
-    `references` is the default for whether transactions carry a binding reference. `deposit_addresses`: its requests
-    may have deposit addresses. `sponsored_payments`: the operator may pay the network fee for their payers. The other
-    fields are the checkout’s theme.
+    `references`: by default, transactions contain a reference that binds them to the request. `deposit_addresses`: the
+    merchant's requests may have deposit addresses. `sponsored_payments`: the operator may pay the network fees of the
+    merchant's customers. The other fields are the checkout’s theme.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -116,8 +116,8 @@ class Merchant(models.Model):
 class AllowedRecipient(models.Model):
     """A wallet that a merchant's payment requests may pay. An empty list accepts every recipient.
 
-    `address` is canonical (`chains.families`) and is valid on every chain of its family. Change it through
-    `merchants.recipients`, which writes the security log.
+    `address` is in its canonical form (`chains.families`), and is valid on every chain of the family. Change the list
+    only through `merchants.recipients`, which writes the security log.
     """
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="allowed_recipients")
@@ -138,10 +138,10 @@ class AllowedRecipient(models.Model):
 
 
 class ContractRecipient(models.Model):
-    """A contract that the merchant confirmed to control, at this address, on every chain of the family.
+    """A contract recipient. The merchant has confirmed that it controls this address on every chain of the family.
 
-    Deposit addresses depend on it: money that is sent to one on another chain goes to the same recipient address there.
-    Change it through `merchants.recipients`, which writes the security log.
+    Deposit addresses depend on that. If a customer sends money to one on the wrong chain, it goes to the recipient's
+    address on that chain. Change rows only through `merchants.recipients`, which writes the security log.
     """
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="contract_recipients")
@@ -163,7 +163,7 @@ class ContractRecipient(models.Model):
 
 
 class Permission(models.TextChoices):
-    """A key's permissions beyond reading payment requests and events."""
+    """A key's permissions. A key without any can read payment requests and events."""
 
     CREATE_PAYMENTS = "create_payments", "Create, cancel and retry payments"
     CREATE_REFUNDS = "create_refunds", "Create, build, submit and cancel refunds, to any address"
@@ -171,7 +171,10 @@ class Permission(models.TextChoices):
 
 
 class ApiKey(models.Model):
-    """A merchant's API key. `digest` is its SHA-256, `prefix` its first 12 characters; the key is not stored."""
+    """A merchant's API key.
+
+    The key itself is not stored. `digest` is its SHA-256, and `prefix` its first 12 characters.
+    """
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="api_keys")
     name = models.CharField(max_length=100, blank=True)
@@ -194,7 +197,6 @@ class ApiKey(models.Model):
 
     @property
     def rights(self) -> str:
-        """The names of its permissions, for display."""
         return ", ".join(self.permissions) or "read only"
 
     @property
@@ -203,7 +205,7 @@ class ApiKey(models.Model):
 
 
 def merchant_id(text: str) -> uuid.UUID | None:
-    """Parse a merchant ID; return None if `text` isn't one."""
+    """Parse a merchant ID. Return None if `text` isn't one."""
     try:
         return uuid.UUID(text)
     except ValueError:

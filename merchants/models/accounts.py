@@ -17,14 +17,15 @@ from merchants import encryption
 logger = logging.getLogger(__name__)
 
 STEP_SECONDS = 30
-TOLERANCE = 1  # one step, because a clock may be half a minute off
+TOLERANCE = 1  # in steps: the phone's clock may differ by half a minute
 
 
 class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]  # the library has no types
     """A user's authenticator app (TOTP, RFC 6238). Its secret is stored encrypted.
 
-    A row exists once a code confirmed it, at most one for each user. `last_step` is the step of the newest accepted
-    code; codes of this step and earlier ones are rejected. Wrong codes delay the next try, twice as long each time.
+    The row is created when the user has entered a first code. A user has at most one. `last_step` is the time step of
+    the last accepted code. Codes of this step and of earlier ones are rejected, so each code works once. After each
+    wrong code, the user must wait twice as long.
     """
 
     key_encrypted = models.BinaryField(editable=False)
@@ -40,12 +41,12 @@ class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[mi
         return 1
 
     def verify_token(self, token: str) -> bool:
-        """Return whether `token` is a current, unused code. Call with this row locked."""
+        """Return whether `token` is a current and unused code. Lock this row before the call."""
         if not self.verify_is_allowed()[0]:
             return False
         try:
             key = encryption.decrypt(self.key_encrypted)
-        except InvalidToken:  # The secret's key was removed from ENCRYPTION_KEYS.
+        except InvalidToken:  # The key that encrypted the secret was removed from ENCRYPTION_KEYS.
             logger.error("the second factor of user %s can't be decrypted: reset it", self.user_id)
             return False
         step = accepted_step(key, token, after=self.last_step)
@@ -60,7 +61,7 @@ class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[mi
 
 
 class RecoveryCode(models.Model):
-    """A one-time code for a lost phone. Only its SHA-256 is stored; it has 80 random bits."""
+    """A one-time code for users who lost their phone. It has 80 random bits, and only its SHA-256 is stored."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes"
@@ -73,7 +74,7 @@ class RecoveryCode(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """A sign-in attempt, kept while it counts towards the limits of the account and the IP address."""
+    """A sign-in attempt. It is kept while it counts towards the limits of its account and IP address."""
 
     at = models.DateTimeField(default=timezone.now, db_index=True)
     account = models.BinaryField(max_length=32)
@@ -92,8 +93,8 @@ class SignInAttempt(models.Model):
 class AuditEntry(models.Model):
     """A security log entry: actor, action, time and IP address. Append-only, without secrets.
 
-    The owners of `merchant` see it. If the actor worked for the operator (`by_operator`), they see neither the name
-    nor the IP address.
+    The owners of `merchant` see the entry. If the actor works for the operator (`by_operator`), owners don't see the
+    actor's name and IP address.
     """
 
     class What(models.TextChoices):
@@ -186,7 +187,10 @@ class SpentForm(models.Model):
 
 
 def accepted_step(key: bytes, code: str, *, after: int = -1) -> int | None:
-    """Return the time step of `code` if it is current and later than `after`."""
+    """Return the time step of `code`.
+
+    Return None if the code isn't current, or if its step isn't later than `after`.
+    """
     if not (len(code) == 6 and code.isascii() and code.isdecimal()):
         return None
     totp: Any = TOTP(key, step=STEP_SECONDS)

@@ -1,4 +1,4 @@
-"""The rows behind `Idempotency-Key`: a claim while the call runs, then its response."""
+"""The stored calls with an `Idempotency-Key`."""
 
 from datetime import datetime
 
@@ -7,9 +7,11 @@ from django.db.models import Q
 
 
 class IdempotencyKey(models.Model):
-    """One merchant's key: claimed until `lease_until`, then with a response until `expires_at`.
+    """A key of one merchant.
 
-    `fingerprint` is the digest of the path and body of the first call with the key.
+    While the call runs, it holds the key until `lease_until`. Then the row has the response, until `expires_at`.
+
+    `fingerprint` is a digest of the first call's path and body.
     """
 
     merchant = models.ForeignKey(
@@ -41,5 +43,5 @@ class IdempotencyKey(models.Model):
         return self.key
 
     def is_free(self, now: datetime) -> bool:
-        """Whether a new call may claim it: its response has expired, or its call crashed."""
+        """Whether a new call may claim the key: the response has expired, or the first call crashed."""
         return self.expires_at <= now or (self.lease_until is not None and self.lease_until <= now)

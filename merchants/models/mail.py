@@ -1,4 +1,4 @@
-"""E-mails that wait to be sent, and the notices that members can choose."""
+"""E-mails to send, and the kinds of notices."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 
 class NoticeKind(models.TextChoices):
-    """The kinds of notices that a member can choose to get by e-mail."""
+    """The kinds of e-mail notices that a member can choose."""
 
     FIRST_PAYMENT = "first_payment", "The first payment"
     ATTENTION = "attention", "Payments that need attention"
@@ -16,9 +16,9 @@ class NoticeKind(models.TextChoices):
 
 
 class Mail(models.Model):
-    """An e-mail to send. `merchants.mail.sending` deletes the row once it is sent or given up, so no address is kept.
+    """An e-mail to send. `merchants.mail.sending` deletes the row when the e-mail is sent or given up.
 
-    `member` is set for notices, which the member can unsubscribe from. `subject` has no line break.
+    `member` is set for a notice from which the member can unsubscribe. `subject` has no line breaks.
     """
 
     RECEIPT = "receipt"
@@ -45,9 +45,10 @@ class Mail(models.Model):
 
 
 class NoticeWatch(models.Model):
-    """The next check for notices about a merchant's payments, and the cases that the last check found.
+    """The time of the next check whether a merchant needs a notice, and the result of the last check.
 
-    `known` are the keys of the payments and other cases that needed attention then, null before the first check.
+    `known` lists the payments and other cases that needed attention at the last check. It is null before the first
+    check.
     """
 
     merchant = models.OneToOneField(

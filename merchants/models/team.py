@@ -11,16 +11,16 @@ from django.utils import timezone
 
 
 class StaffMembership(models.Model):
-    """The role of a user who isn't an operator: support for all merchants, or a member of one merchant.
+    """The role of a user who isn't an operator. The user is support for all merchants, or a member of one merchant.
 
-    Operators are Django's superusers and have no row. `merchants.staff.roles` defines each role's permissions.
-    `notices` are the kinds of e-mails that the member chose (`merchants.models.mail.NoticeKind`).
+    Operators are Django's superusers, and have no row here. `merchants.staff.roles` defines the permissions of each
+    role. `notices` are the kinds of notices that the member chose (`merchants.models.mail.NoticeKind`).
     """
 
     class Role(models.TextChoices):
         SUPPORT = "support", "Support"
-        # Release 0.2.0 stores this value for its only role within a merchant. It is kept, so that 0.2.0 can still use
-        # this table.
+        # Release 0.2.0 has one role within a merchant, and stores this value for it. With the same value, 0.2.0 can
+        # still use this table.
         OWNER = "merchant", "Owner"
         DEVELOPER = "developer", "Developer"
         FINANCE = "finance", "Finance"
@@ -50,15 +50,15 @@ class StaffMembership(models.Model):
 
     @property
     def position(self) -> str:
-        """Return the role, and a member's merchant: `Owner of Harbour Coffee`."""
+        """Return the role, with the merchant if there is one: `Owner of Harbour Coffee`."""
         return f"{self.get_role_display()} of {self.merchant}" if self.merchant else self.get_role_display()
 
 
 class Invitation(models.Model):
-    """An invitation to a role. Its link has a random token, of which only the SHA-256 is stored.
+    """An invitation to a role. Its link contains a random token. Only the token's SHA-256 is stored.
 
-    `role` is a `StaffMembership.Role` or `operator`. `invited_by` is null for the command line; an invitation works
-    only as long as its inviter could still invite (`merchants.team.invitations`).
+    `role` is a `StaffMembership.Role` or `operator`. `invited_by` is null if the command line created the invitation.
+    If the inviter loses the right to invite, the invitation is no longer valid.
     """
 
     merchant = models.ForeignKey(

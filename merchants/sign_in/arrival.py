@@ -1,4 +1,4 @@
-"""Record a completed sign-in: write the security log, and e-mail the member if they chose this notice."""
+"""Record a sign-in in the security log. If the member chose this notice, also send an e-mail."""
 
 from django.conf import settings
 from django.contrib.auth.models import User

@@ -29,7 +29,10 @@ class TwoFactorView(RedirectURLMixin, View):
     site: "AdminSite" = None  # type: ignore[assignment]  # given by `as_view`
 
     def dispatch(self, request: Any, *args: Any, **options: Any) -> Any:
-        """Require sign-in. Reject users who still owe a code: a new second factor would bypass the current one."""
+        """Require sign-in.
+
+        Redirect users who haven't entered a code yet. Otherwise they could replace their second factor without a code.
+        """
         if not (request.user.is_active and request.user.is_staff):
             return HttpResponseRedirect(f"{reverse('admin:login')}?next={request.path}")
         enrolled = two_factor.authenticator_of(request.user) is not None
@@ -42,7 +45,7 @@ class TwoFactorView(RedirectURLMixin, View):
         if self.enrolled:
             return self._standing(EitherForm())
         key = two_factor.new_key()
-        # Bound to this session, so that the secret is shown only here; encrypted as in the database.
+        # The secret is in the session until a code confirms it. It is encrypted, as it will be in the database.
         request.session[_PENDING] = encryption.encrypt(key).decode()
         return self._set_up(key, CodeForm())
 
@@ -111,7 +114,7 @@ class TwoFactorView(RedirectURLMixin, View):
         )
 
     def _codes(self, codes: list[str], title: str) -> HttpResponse:
-        """Return the only page that ever shows `codes`."""
+        """Return the page with the recovery codes. They are shown only here."""
         return self._page(
             "admin/recovery_codes.html",
             title=title,
@@ -123,13 +126,13 @@ class TwoFactorView(RedirectURLMixin, View):
         context = {**self.site.each_context(self.request), "next": self.get_redirect_url(), **context}
         response = TemplateResponse(self.request, template, context)
         response["Cache-Control"] = "no-store"
-        # With a stricter policy, browsers hide the origin of forms, which the CSRF check needs.
+        # The CSRF check needs the form's origin. With a stricter policy, browsers don't send it.
         response["Referrer-Policy"] = "same-origin"
         return response
 
 
 def _qr(text: str) -> SafeString:
-    """Return the QR code as SVG, always dark on light, because some apps can't read it inverted."""
+    """Return the QR code as SVG. It is always dark on light, because some apps can't read an inverted code."""
     svg: str = segno.make(text, error="m", micro=False).svg_inline(
         scale=4, border=3, dark="#000", light="#fff", omitsize=True, svgclass="q-qr"
     )

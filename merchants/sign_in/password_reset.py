@@ -1,7 +1,7 @@
 """Forgotten passwords: Django's reset views, inside the portal.
 
-The response and its timing don't reveal whether an account has the address: another thread sends the mail. The new
-password doesn't replace the second factor, which the next sign-in still requires.
+The response doesn't reveal whether an account has the address. Its duration doesn't either, because another thread
+sends the mail. The next sign-in still requires the second factor.
 """
 
 import logging
@@ -35,7 +35,7 @@ from merchants.staff import audit
 
 if TYPE_CHECKING:
     _SetPasswordForm = SetPasswordForm[User]
-else:  # Only the type checker can subscript these classes.
+else:  # These classes are generic only for the type checker.
     _SetPasswordForm = SetPasswordForm
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class EmailForm(PasswordResetForm):
     )
 
     def get_users(self, email: str) -> list[User]:
-        """Return the active staff with this address and a password; others can't sign in to the portal."""
+        """Return the users with this address who can sign in to the portal: active staff with a password."""
         return [user for user in super().get_users(email) if user.is_staff]
 
     def send_mail(
@@ -65,7 +65,7 @@ class EmailForm(PasswordResetForm):
         to_email: str,
         html_email_template_name: str | None = None,  # noqa: ARG002 - the interface of Django's form
     ) -> None:
-        """Send the mail from another thread, so that response times don't reveal accounts."""
+        """Send the mail from another thread: the response time must not reveal whether there is an account."""
         context = {**context, "base_url": settings.BASE_URL}
         subject = render_to_string(subject_template_name, context).strip()
         text = render_to_string(email_template_name, context)
@@ -80,7 +80,7 @@ def _send(recipient: str, subject: str, text: str) -> None:
 
 
 def reset_link(user: User) -> str:
-    """Return a link that sets a new password for `user` once, within an hour."""
+    """Return a link to set a new password for `user`. It works once, within an hour."""
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     page = reverse("admin:password_reset_confirm", args=(uid, default_token_generator.make_token(user)))
     return f"{settings.BASE_URL}{page}"
@@ -102,7 +102,7 @@ class NewPasswordForm(_SetPasswordForm):
 
 
 class _Page:
-    """A page of the portal that is open before sign-in."""
+    """A page of the portal that requires no sign-in."""
 
     site: Any = None
     request: HttpRequest
@@ -130,7 +130,7 @@ class ResetView(_Page, PasswordResetView):
             form.add_error("email", TOO_MANY)
             return self.form_invalid(form)
         users = form.get_users(email)
-        # An unknown address is not logged: people type passwords into the wrong field.
+        # An unknown address is not logged, because it could be a password in the wrong field.
         subject = ", ".join(user.get_username() for user in users) or "an unknown address"
         audit.note(self.request, audit.What.RESET_REQUESTED, subject=subject)
         return super().form_valid(form)
@@ -151,7 +151,7 @@ class ConfirmView(_Page, PasswordResetConfirmView):
     title = "Choose a new password"
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Set the password, which ends the user's sessions, and log it."""
+        """Set the password and log it. A new password ends the user's sessions."""
         response = super().form_valid(form)
         audit.note(self.request, audit.What.PASSWORD_RESET, subject=self.user)
         return response

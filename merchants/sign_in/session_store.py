@@ -1,4 +1,4 @@
-"""Django's sessions in the database, without mistaking an outage for a session that was deleted."""
+"""Django's sessions in the database, with one change: an outage is not reported as a deleted session."""
 
 from typing import Any
 
@@ -10,9 +10,11 @@ from config.database.outages import is_outage
 
 class SessionStore(db.SessionStore):
     def save(self, must_create: bool = False) -> Any:
-        """Save the session. Raises UpdateError if it was deleted meanwhile, and database errors of an outage.
+        """Save the session.
 
-        Django raises UpdateError for both, and responds to it with 400.
+        Raises UpdateError if another request deleted it. During an outage, raises the database's error.
+
+        Django raises UpdateError in both cases, and responds with 400.
         """
         try:
             return super().save(must_create)

@@ -1,4 +1,4 @@
-"""Portal session lifetime: idle timeout, maximum age, and changes of the second factor."""
+"""End sessions of the portal."""
 
 import time
 from collections.abc import Callable
@@ -23,9 +23,9 @@ HALFWAY_SECONDS = 600
 
 
 class SessionLifeMiddleware:
-    """Ends sessions that are idle or too old, or began before the second factor changed.
+    """Ends a session that is idle or too old, or that began before a change of the user's second factor.
 
-    Django itself ends sessions on a password change. Place it after the authentication middleware.
+    (Django itself ends sessions when the password changes.) Place this middleware after the one for authentication.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -38,9 +38,9 @@ class SessionLifeMiddleware:
 
 
 def begin(request: HttpRequest, user: User) -> None:
-    """Sign `user` in under a new session key and delete expired sessions.
+    """Sign `user` in under a new session key, and delete expired sessions.
 
-    Users who owe a second factor can only open its page.
+    Until the user has passed the second factor, only its page is open.
     """
     Session.objects.filter(expire_date__lt=timezone.now()).delete()
     login(request, user)
@@ -48,14 +48,14 @@ def begin(request: HttpRequest, user: User) -> None:
 
 
 def verify(request: HttpRequest, authenticator: Authenticator) -> None:
-    """Mark the second factor as passed, under a new session key and lifetime."""
+    """Mark the second factor as passed. The session gets a new key, and its lifetime starts again."""
     django_otp.login(request, authenticator)
     request.session.cycle_key()
     _mark(request, request.user)
 
 
 def outlive(request: HttpRequest) -> None:
-    """Keep this session after a reset of the second factor; the user's other sessions end."""
+    """Keep this session when the second factor is reset. The user's other sessions end."""
     _mark(request, request.user)
 
 
@@ -66,7 +66,7 @@ def _mark(request: HttpRequest, user: Account) -> None:
 
 def _keep_or_end(request: HttpRequest) -> None:
     session, now = request.session, int(time.time())
-    if _BEGAN not in session:  # The session was not created by the sign-in page.
+    if _BEGAN not in session:  # The sign-in page did not create this session.
         _mark(request, request.user)
         return
     halfway = two_factor.is_missing(request.user)

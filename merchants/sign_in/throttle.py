@@ -1,7 +1,7 @@
-"""Limit sign-in attempts. The database counts them, across processes and without Redis.
+"""Limit sign-in attempts. They are counted in the database, so the limits work without Redis.
 
-An attempt is recorded before the limit is checked. Each of many concurrent attempts then sees those recorded before
-it, so that no more than the limit pass.
+Each attempt is recorded before the limit is checked. So concurrent attempts see each other, and can't exceed the limit
+together.
 """
 
 from datetime import timedelta
@@ -18,9 +18,9 @@ FROM_ONE_ADDRESS = 30
 
 
 def may_try(account: str, address: str) -> bool:
-    """Record a sign-in attempt of `address` for `account`; return whether it is allowed.
+    """Record a sign-in attempt by the IP address `address` for `account`. Return whether it is allowed.
 
-    `account` is the typed user name, or a label such as `password reset of …`. It need not exist.
+    `account` is the user name as entered, even if no such account exists, or a label such as `password reset of …`.
     """
     began = timezone.now() - WINDOW
     SignInAttempt.objects.filter(at__lt=began).delete()
@@ -35,7 +35,7 @@ def may_try(account: str, address: str) -> bool:
 
 
 def forget(account: str, address: str) -> None:
-    """Delete the attempts of `address` for `account` after a success."""
+    """Delete the attempts of `address` for `account`. Call it after a successful sign-in."""
     SignInAttempt.objects.filter(account=_digest(account), address=address).delete()
 
 

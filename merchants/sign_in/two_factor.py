@@ -1,4 +1,4 @@
-"""The second factor: an authenticator app's codes (TOTP), and recovery codes for when the phone is lost."""
+"""The second factor: codes of an authenticator app (TOTP), and recovery codes for users who lost their phone."""
 
 import base64
 import secrets
@@ -25,7 +25,7 @@ class WrongCode(ValueError):
 
 
 def is_required() -> bool:
-    """Whether a second factor is mandatory, as in production."""
+    """Whether users must have a second factor. In production they must."""
     return bool(settings.ENVIRONMENT == "production")
 
 
@@ -59,9 +59,9 @@ def enrolment_url(user: Account, key: bytes) -> str:
 
 
 def enrol(user: Account, key: bytes, code: str) -> tuple[Authenticator, list[str]]:
-    """Store the secret once `code` confirms it; return the authenticator and new recovery codes.
+    """Store the secret if `code` is right. Return the authenticator and new recovery codes.
 
-    Raises WrongCode. Replaces the user's previous authenticator.
+    Raises WrongCode. The user's previous authenticator is replaced.
     """
     step = accepted_step(key, _compact(code))
     if step is None:
@@ -79,7 +79,7 @@ def enrol(user: Account, key: bytes, code: str) -> tuple[Authenticator, list[str
 
 
 def check_code(user: Account, code: str) -> Authenticator | None:
-    """Return the user's authenticator if `code` is a current, unused code."""
+    """Return the user's authenticator if `code` is a current and unused code."""
     authenticator = authenticator_of(user)
     if authenticator is None:
         return None
@@ -87,7 +87,7 @@ def check_code(user: Account, code: str) -> Authenticator | None:
 
 
 def seconds_to_wait(user: Account) -> int:
-    """Return the seconds until the next code is accepted, after wrong ones."""
+    """Return how many seconds the user must wait after wrong codes."""
     authenticator = authenticator_of(user)
     if authenticator is None:
         return 0
@@ -96,7 +96,7 @@ def seconds_to_wait(user: Account) -> int:
 
 
 def spend_recovery_code(user: Account, code: str) -> Authenticator | None:
-    """Use up a recovery code; return the user's authenticator, or None if the code is invalid."""
+    """Use up a recovery code. Return the user's authenticator, or None if the code is invalid."""
     unused = RecoveryCode.objects.filter(user=user.pk, used_at=None)
     digest = digest_of(_compact(code).upper())
     return authenticator_of(user) if unused.filter(digest=digest).update(used_at=timezone.now()) else None
@@ -113,7 +113,7 @@ def recovery_codes_left(user: Account) -> int:
 
 
 def renew_recovery_codes(user: Account) -> list[str]:
-    """Replace all recovery codes; return the new ones, which must be shown once and never stored."""
+    """Replace all recovery codes. Return the new ones. Show them once, and never store them."""
     codes = [base64.b32encode(secrets.token_bytes(_CODE_BYTES)).decode() for _ in range(RECOVERY_CODES)]
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user.pk).delete()
@@ -124,7 +124,7 @@ def renew_recovery_codes(user: Account) -> list[str]:
 
 
 def remove(user: Account) -> bool:
-    """Delete the user's second factor and end their sessions; return whether there was one."""
+    """Delete the user's second factor and end their sessions. Return whether there was one."""
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user.pk).delete()
         removed, _ = Authenticator.objects.filter(user=user.pk).delete()

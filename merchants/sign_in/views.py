@@ -37,7 +37,6 @@ class SignInForm(_PasswordForm):
     }
 
     def clean(self) -> dict[str, Any]:
-        """Record the attempt, then check the password."""
         name = self.cleaned_data.get("username", "")
         address = client_identity(_request(self))
         if not throttle.may_try(name, address):
@@ -46,7 +45,7 @@ class SignInForm(_PasswordForm):
         try:
             cleaned = super().clean() or {}
         except ValidationError:
-            # Unknown names are not stored, because people type passwords into the wrong field.
+            # An unknown name is not logged, because it could be a password in the wrong field.
             audit.note(_request(self), audit.What.SIGN_IN_FAILED, subject=_known(name))
             raise
         if self.user_cache is not None:
@@ -56,7 +55,7 @@ class SignInForm(_PasswordForm):
 
 class SignInView(LoginView):
     def form_valid(self, form: Any) -> HttpResponse:
-        """Open a session and redirect to the second factor if required."""
+        """Open a session. If a second factor is required, redirect to its page."""
         sessions.begin(self.request, form.get_user())
         if two_factor.is_missing(self.request.user):
             return HttpResponseRedirect(next_step(self.request, self.get_redirect_url()))
@@ -99,7 +98,7 @@ class CodeView(RedirectURLMixin, FormView[forms.Form]):
     site: Any = None
 
     def dispatch(self, request: Any, *args: Any, **options: Any) -> Any:
-        """Show the page only to users who gave their password and owe a code."""
+        """Show the page only to users who have entered their password and not yet a code."""
         if not _is_staff(request):
             return HttpResponseRedirect(reverse("admin:login"))
         if not two_factor.is_missing(request.user) or two_factor.authenticator_of(request.user) is None:
@@ -162,7 +161,7 @@ class CodeView(RedirectURLMixin, FormView[forms.Form]):
 
 
 def next_step(request: HttpRequest, requested: str = "") -> str:
-    """Return the page after the password: the code, the setup, or the requested page."""
+    """Return the URL of the next page: to enter a code, to set up a second factor, or the requested page."""
     if not two_factor.is_missing(request.user):
         return requested or reverse("admin:index")
     enrolled = two_factor.authenticator_of(request.user) is not None

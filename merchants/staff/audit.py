@@ -1,4 +1,7 @@
-"""Write the security log: actions on sign-in, staff and keys, with actor, time and IP address. No secrets."""
+"""Write the security log.
+
+An entry has an action, such as a sign-in or a new key, with the actor, time and IP address. No secrets.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,10 +27,10 @@ def note(
     detail: str = "",
     merchant: Merchant | None = None,
 ) -> None:
-    """Write one entry. The default actor is the request's user, or the command line without a request.
+    """Write one entry. By default, the actor is the request's user. Without a request, it is the command line.
 
-    `actor_name` is the name of an API key, for a call of the API. The owners of `merchant` see the entry; by default
-    the merchant of the subject, else of the actor.
+    For an API call, `actor_name` is the name of the API key. The owners of `merchant` see the entry. By default, it is
+    the subject's merchant, or the actor's if the subject has none.
     """
     if actor is None and actor_name is None and request is not None:
         actor = request.user
@@ -64,10 +67,10 @@ def _merchant_of(thing: object) -> Merchant | None:
 
 @contextmanager
 def of_saved_users(what: str, *, detail: str = "") -> Iterator[None]:
-    """Write one entry for each user saved inside the context, with the command line as the actor.
+    """Write an entry for each user that is saved inside the context. The actor is the command line.
 
-    Django's commands ask for the user's name themselves. The entry follows the change without a transaction around
-    both: it would stay open while the command waits for a password.
+    Use it for Django's commands, which prompt for the user. The entry is not in the transaction of the change: that
+    would stay open while the command waits for a password.
     """
 
     def record(instance: User, **_: object) -> None:

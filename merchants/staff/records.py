@@ -1,4 +1,4 @@
-"""Admin lists for tables with millions of rows: no full counts, and search by indexed columns only."""
+"""Admin lists for tables with millions of rows. They never count all rows, and search only indexed columns."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
@@ -19,7 +19,7 @@ MAX_FOUND = 1000
 
 
 class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Any]):
-    """Read-only records: newest first, searched by identifier, filtered in a side sheet."""
+    """A list of read-only records, newest first."""
 
     show_full_result_count = False
     paginator = portal.BoundedPaginator
@@ -38,7 +38,10 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
         return self.list_class
 
     def listed(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of the list, its search and its export. All other rows still have their pages."""
+        """Return the rows that the list, its search and its export show.
+
+        Other rows are still reachable by their URL.
+        """
         return rows
 
     def found(self, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
@@ -50,7 +53,7 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
         queryset: QuerySet[Any],
         search_term: str,
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the listed rows that match `search_term`, which may be empty."""
+        """Return the listed rows that match `search_term`. Without a term, return all."""
         text, rows = clean(search_term), self.listed(queryset)
         return (self.found(rows, text) if text else rows), False
 
@@ -61,7 +64,7 @@ def names_merchant(row: Model) -> bool:
 
 
 def clean(text: str) -> str:
-    """Normalise a search term: strip whitespace; of a URL, keep the last path segment."""
+    """Strip whitespace from a search term. If it is a URL, return its last path segment."""
     text = text.strip()
     if text.lower().startswith(("http://", "https://")):
         try:
@@ -74,7 +77,7 @@ def clean(text: str) -> str:
 def found_by(rows: QuerySet[_Row], named: Iterable[QuerySet[_Row]]) -> QuerySet[_Row]:
     """Return the `rows` that are in any of the querysets `named`.
 
-    Separate queries use an index each; one query with OR would scan the tables.
+    Each queryset is a separate query, which uses an index. One query with OR would scan the tables.
     """
     keys: set[object] = set()
     for some in named:

@@ -1,7 +1,7 @@
 """Portal roles: operators, support for all merchants, and the members of a merchant.
 
-An operator is a superuser. The other roles are rows of StaffMembership. This code defines their permissions, so a
-role means the same in every deployment and needs no migration.
+An operator is a superuser. The other roles are rows of StaffMembership. Their permissions are defined here and not in
+the database. So a role is the same in every deployment.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MEMBER_ROLES = (Role.OWNER, Role.DEVELOPER, Role.FINANCE, Role.VIEWER)
 
 @dataclass(frozen=True)
 class Right:
-    """A line of the permission table: the permissions that some roles have."""
+    """A line of the permission table: some permissions, and the roles that have them."""
 
     label: str
     permissions: frozenset[str]
@@ -119,7 +119,7 @@ _Row = TypeVar("_Row", bound=Model)
 
 
 class RoleBackend(ModelBackend):
-    """Django's model backend, with the permissions of the user's role added."""
+    """Django's model backend. It adds the permissions of the user's role."""
 
     def get_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
         given = super().get_all_permissions(user_obj, obj)
@@ -130,12 +130,12 @@ class RoleBackend(ModelBackend):
 
 
 def membership_of(user: Account) -> StaffMembership | None:
-    """Return the user's role row; operators have none."""
+    """Return the row with the user's role. Operators have none."""
     return getattr(user, "membership", None)
 
 
 def merchant_of(user: Account) -> Merchant | None:
-    """Return the user's merchant; None for users who see every merchant.
+    """Return the user's merchant, or None if the user sees every merchant.
 
     Raises PermissionDenied for a user without a role.
     """
@@ -155,7 +155,7 @@ def sees_every_merchant(user: Account) -> bool:
 
 
 def visible_to(user: Account, rows: QuerySet[_Row], path: str) -> QuerySet[_Row]:
-    """Return the rows that this user may see; `path` is the lookup from a row to its merchant."""
+    """Return the rows that this user may see. `path` is the lookup from a row to its merchant."""
     try:
         merchant = merchant_of(user)
     except PermissionDenied:
@@ -181,7 +181,7 @@ def lock_team(merchant: Merchant) -> None:
 
 
 def require_other_owner(membership: StaffMembership) -> None:
-    """Raise OnlyOwner if no other active owner would remain without this member. Call with the team locked."""
+    """Raise OnlyOwner if this member is the only active owner. Lock the team before the call."""
     others = StaffMembership.objects.filter(
         merchant=membership.merchant, role=Role.OWNER, user__is_active=True
     ).exclude(pk=membership.pk)
@@ -192,10 +192,10 @@ def require_other_owner(membership: StaffMembership) -> None:
 
 
 def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None:
-    """Make this saved user an operator, support, or a member of `merchant`, and remove other roles.
+    """Give this saved user one role: operator, support, or a role within `merchant`.
 
-    Raises OnlyOwner, and ValueError for an unknown role, for a member's role without a merchant, and for other roles
-    with one.
+    Raises OnlyOwner if a merchant would lose its only owner. Raises ValueError for an unknown role, for a member's role
+    without a merchant, and for another role with a merchant.
     """
     if role not in (OPERATOR, *Role.values):
         raise ValueError(f"there is no role {role!r}")
@@ -215,7 +215,7 @@ def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None
 
 
 def leave_owner_behind(user: User, role: str, merchant: Merchant | None) -> None:
-    """Lock the user's current team, and raise OnlyOwner if its only owner would get another role."""
+    """Lock the user's current team. Raise OnlyOwner if the user is its only owner and would get another role."""
     present = StaffMembership.objects.filter(user=user).select_related("user", "merchant").first()
     if present is None or present.merchant is None:
         return

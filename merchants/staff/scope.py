@@ -1,4 +1,4 @@
-"""Restrict merchant staff to their own merchant's rows on every portal page."""
+"""Restrict members of a merchant to that merchant's rows, on every portal page."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,11 +21,13 @@ _MERCHANT_COLUMNS = ("merchant", "owner")
 
 
 class MerchantScoped(_AdminClass):
-    """Mixin for pages and inlines whose rows belong to merchants: limits rows to the user's merchants.
+    """Mixin for pages and inlines whose rows belong to merchants. Users see only the rows of their merchant.
 
-    `merchant_path` is the lookup from a row to its merchant: `merchant`, `request__merchant`, or `pk` for the
-    merchant itself. List this mixin before the admin class in the bases. Lists, objects, searches, autocompletion,
-    choices, actions and history all start from `get_queryset`, so none of them can reach another merchant's row.
+    `merchant_path` is the lookup from a row to its merchant: `merchant`, `request__merchant`, or `pk` for the merchant
+    itself. In a class's bases, put this mixin before the admin class.
+
+    Lists, objects, searches, autocompletion, choices, actions and history all start from `get_queryset`. So none of
+    them can reach another merchant's row.
     """
 
     merchant_path: ClassVar[str] = "merchant"
@@ -43,7 +45,10 @@ class MerchantScoped(_AdminClass):
         return super().has_delete_permission(request, obj) and self.is_within_reach(request, obj)
 
     def is_within_reach(self, request: HttpRequest, obj: Model | None) -> bool:
-        """Whether this user may see `obj`'s merchant. Inlines pass their parent, which was checked."""
+        """Whether this user may see the merchant of `obj`.
+
+        An inline passes its parent object, which was already checked.
+        """
         try:
             merchant = merchant_of(request.user)
         except PermissionDenied:
@@ -66,7 +71,7 @@ class MerchantScoped(_AdminClass):
     def _get_obj_does_not_exist_redirect(
         self, request: HttpRequest, opts: Any, object_id: str
     ) -> HttpResponse:
-        """Return 404 for an unknown object instead of Django's redirect with a message."""
+        """Return 404 for an unknown object to members of a merchant. Django would redirect with a message."""
         if not sees_every_merchant(request.user):
             raise Http404
         page: Any = super()
@@ -74,7 +79,10 @@ class MerchantScoped(_AdminClass):
         return response
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Hide the column of merchants from users who see one merchant, unless it links to the row's page."""
+        """Hide the column of merchants from members of a merchant.
+
+        If it is the first column, it stays, because it links to the row's page.
+        """
         page: Any = super()
         columns = page.get_list_display(request)
         if sees_every_merchant(request.user):
@@ -82,8 +90,8 @@ class MerchantScoped(_AdminClass):
         return [name for name in columns if name == columns[0] or name not in _MERCHANT_COLUMNS]
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        """Hide filters that list merchants or their objects from users who see one merchant."""
-        page: Any = super()  # Inlines have no filters, and Django doesn't call this for them.
+        """Hide filters that list merchants or their objects from members of a merchant."""
+        page: Any = super()  # Django doesn't call this for inlines, which have no filters.
         filters = page.get_list_filter(request)
         try:
             if merchant_of(request.user) is None:

@@ -1,4 +1,4 @@
-"""The page of an invitation's link, open before sign-in: choose a password, then set up the second factor."""
+"""The page of an invitation link. The invited person chooses a password, and then sets up the second factor."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ class PasswordForm(forms.Form):
         self.email = email
 
     def clean(self) -> dict[str, Any]:
-        """Require the same valid password twice."""
+        """Require a valid password, entered twice."""
         cleaned = super().clean() or {}
         first, second = cleaned.get("password1"), cleaned.get("password2")
         if first and second and first != second:
@@ -60,7 +60,7 @@ class PasswordForm(forms.Form):
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 class InvitationView(View):
-    """A GET changes nothing, so that mail scanners and previews don't use up the link."""
+    """A GET must not use up the link, because mail scanners and previews open it."""
 
     site: "AdminSite" = None  # type: ignore[assignment]  # given by `as_view`
 
@@ -101,6 +101,6 @@ class InvitationView(View):
         context = {**self.site.each_context(request), **context}
         response = TemplateResponse(request, "admin/invitation.html", context, status=status)
         response["Cache-Control"] = "no-store"
-        # With a stricter policy, browsers hide the origin of forms, which the CSRF check needs.
+        # The CSRF check needs the form's origin. With a stricter policy, browsers don't send it.
         response["Referrer-Policy"] = "same-origin"
         return response

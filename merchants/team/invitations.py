@@ -1,7 +1,9 @@
-"""Invite people to a role. A link works once, within 7 days, and only as long as its inviter could still invite.
+"""Invite people to a role.
 
-The invited person chooses the password. The account's name is the e-mail address, with a number if another account has
-it: an account belongs to one merchant, so a person who works for two has two accounts.
+A link works once, within 7 days. If the inviter loses the right to invite, it no longer works.
+
+The invited person chooses the password. The account's name is the e-mail address. An account belongs to one merchant,
+so a person who works for two merchants has two accounts. The name of the second one gets a number.
 """
 
 import re
@@ -34,11 +36,11 @@ _NOT_IN_NAMES = re.compile(r"[^\w.@+-]")
 
 
 class NotInvitable(ValueError):
-    """The person can't be invited; the message says why."""
+    """The person can't be invited. The message has the reason."""
 
 
 class InvitationClosed(LookupError):
-    """The link was used, revoked or replaced, has expired, or its inviter may no longer invite."""
+    """The link was used, revoked or replaced, it has expired, or the inviter may no longer invite."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def role_label(role: str) -> str:
 def invite(
     email: str, role: str, merchant: Merchant | None = None, *, request: HttpRequest | None
 ) -> Invited:
-    """Create an invitation, which replaces an open one to the same address; return it with its link.
+    """Create an invitation, and return it with its link. It replaces an open invitation to the same address.
 
     `request` is the request of the portal, or None on the command line. Raises NotInvitable.
     """
@@ -78,7 +80,7 @@ def invite(
 
 
 def send(invited: Invited) -> None:
-    """Send the link. Raises OSError if the mail server doesn't accept it."""
+    """Send the link. Raises OSError if the mail server doesn't accept the mail."""
     invitation = invited.invitation
     context = {
         "place": invitation.merchant or "the operators of Quittance",
@@ -91,7 +93,7 @@ def send(invited: Invited) -> None:
 
 
 def revoke(invitation: Invitation, *, request: HttpRequest) -> bool:
-    """Revoke an open invitation; return whether it was open."""
+    """Revoke the invitation. Return whether it was open."""
     with transaction.atomic():
         was_open = bool(_open(invitation.merchant).filter(pk=invitation.pk).update(revoked_at=timezone.now()))
         if was_open:
@@ -116,12 +118,15 @@ def find_open(token: str) -> Invitation:
 
 
 def accept(token: str, password: str, *, request: HttpRequest) -> User:
-    """Use up the link: return the new account, with its role and this password. Raises InvitationClosed."""
+    """Use up the link.
+
+    Return the account, which has the invitation's role and this password. Raises InvitationClosed.
+    """
     merchant = find_open(token).merchant
     with transaction.atomic():
         if merchant is not None:
             lock_team(merchant)
-        # Again under the lock, because the inviter may have been removed meanwhile.
+        # Check again under the lock: the inviter may have been removed meanwhile.
         invitation = find_open(token)
         if not _open(merchant).filter(pk=invitation.pk).update(accepted_at=timezone.now()):
             raise InvitationClosed
@@ -157,7 +162,10 @@ def _check_invitable(email: str, merchant: Merchant | None) -> None:
 
 
 def _account(email: str) -> User:
-    """Return a new account named after `email`, or the deactivated one of a former member with this address."""
+    """Return a new account named after `email`.
+
+    If a former member has this address, return that deactivated account.
+    """
     name = _NOT_IN_NAMES.sub("-", email)
     for number in range(1, 1000):
         suffix = f"-{number}" if number > 1 else ""
@@ -169,7 +177,7 @@ def _account(email: str) -> User:
             try:
                 with transaction.atomic():
                     return User.objects.create_user(username, email)
-            except IntegrityError:  # another call created an account of this name
+            except IntegrityError:  # another call has just created an account with this name
                 continue
     raise InvitationClosed
 

@@ -1,4 +1,4 @@
-"""Change a team: members' roles, and who belongs to it. Each change takes effect at once, also in open sessions."""
+"""Change members' roles, and remove members. Each change takes effect at once, also in open sessions."""
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -12,11 +12,14 @@ from merchants.staff.roles import Role, assign_role, lock_team, require_other_ow
 
 
 class MemberGone(LookupError):
-    """The member was removed meanwhile."""
+    """Another user has removed the member."""
 
 
 def may_manage(user: User, merchant: Merchant | None) -> bool:
-    """Whether this user is an operator or an owner of `merchant` now; None means the operator's own team."""
+    """Whether this user is now an operator, or an owner of `merchant`.
+
+    For the operator's own team, `merchant` is None.
+    """
     current = User.objects.filter(pk=user.pk, is_active=True)
     if current.filter(is_superuser=True).exists():
         return True
@@ -25,7 +28,7 @@ def may_manage(user: User, merchant: Merchant | None) -> bool:
 
 
 def change_role(member: StaffMembership, role: str, *, request: HttpRequest) -> None:
-    """Give a merchant's member another of its roles. Raises OnlyOwner, MemberGone and PermissionDenied."""
+    """Change the role of a merchant's member. Raises OnlyOwner, MemberGone and PermissionDenied."""
     with transaction.atomic():
         held = _held(member, request)
         before = held.position
@@ -41,7 +44,7 @@ def change_role(member: StaffMembership, role: str, *, request: HttpRequest) -> 
 
 
 def remove_member(member: StaffMembership, *, request: HttpRequest) -> None:
-    """Remove a member from the merchant and deactivate the account, which ends its sessions.
+    """Remove a member from the merchant. Deactivate the account: its sessions end.
 
     Raises OnlyOwner, MemberGone and PermissionDenied.
     """
@@ -59,12 +62,12 @@ def remove_member(member: StaffMembership, *, request: HttpRequest) -> None:
 
 
 def _held(member: StaffMembership, request: HttpRequest) -> StaffMembership:
-    """Lock the team and return the member as it is now, if the actor may still change it."""
+    """Lock the team, and check that the actor may change it. Return the member as now stored."""
     merchant = member.merchant
     assert merchant is not None, "support and operators belong to no team"
     lock_team(merchant)
     actor = request.user
-    # The actor may have been demoted while this waited for the lock.
+    # The actor may have lost the role while this call waited for the lock.
     if not isinstance(actor, User) or not may_manage(actor, merchant):
         raise PermissionDenied
     held = (

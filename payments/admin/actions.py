@@ -63,7 +63,7 @@ class Cancel(Action):
 
 
 class PaymentAction(Action):
-    """An action on a payment that locks the payment's request."""
+    """Lock the payment's request, then perform the action."""
 
     def lock(self, row: Payment) -> Payment:
         lock_request(row.request_id)
@@ -97,7 +97,7 @@ class Retry(PaymentAction):
 
 
 class CheckNow(PaymentAction):
-    """Check an open payment now, or the finality of a completed one."""
+    """Check an open payment now. For a completed payment, check that its block is still part of the chain."""
 
     name, icon, permission = "look", "search", "payments.retry_payment"
     _MESSAGES = {
@@ -111,7 +111,7 @@ class CheckNow(PaymentAction):
         return "Check finality" if row.status == Payment.Status.COMPLETED else "Check now"
 
     def is_offered(self, row: Payment) -> bool:
-        """Return False for failed payments, which have their own action (`Retry`), and for simulated ones."""
+        """Failed payments have the action `Retry` instead. Simulated payments have no transaction to check."""
         return row.status != Payment.Status.FAILED and not row.is_simulated
 
     def explanation(self, row: Payment) -> str:
@@ -135,7 +135,9 @@ class Accept(PaymentAction):
         return "Accept as payment"
 
     def is_offered(self, row: Payment) -> bool:
-        """Return True if only a binding is missing, or if the request is paid in full but not completed."""
+        """Offer it in two cases: nothing links the transaction to the request, or the request is paid in full but
+        not completed.
+        """
         return is_acceptable(row)
 
     def explanation(self, row: Payment) -> str:
@@ -160,7 +162,7 @@ class Accept(PaymentAction):
 
 
 def _late_explanation(payment: Payment) -> str:
-    """Explain accepting a payment of a request that is paid in full but not completed."""
+    """Explain the action for a request that is paid in full but not completed."""
     request = payment.request
     completes = (
         "Accepting it completes the request and sends payment.succeeded. If you don't deliver, refund it."
@@ -181,13 +183,13 @@ def _late_explanation(payment: Payment) -> str:
 
 
 class RefundForm(ConfirmForm):
-    """The refund's amount, payment, address and reason; the service validates them."""
+    """The service validates these fields."""
 
     amount = forms.CharField(
         required=False,
         max_length=100,
         widget=portal.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
-        help_text="In the requested token, such as 2.50. Leave it empty to refund everything that is left.",
+        help_text="The amount in the requested token, such as 2.50. Leave it empty to refund everything that is left.",
     )
     payment_id = forms.ChoiceField(
         required=False,
@@ -214,7 +216,7 @@ class RefundForm(ConfirmForm):
     )
 
     def offer_payments(self, request: PaymentRequest, possible: Refundable) -> None:
-        """If several wallets paid, offer the payments that can still be refunded."""
+        """Let staff choose the payment to refund if several wallets paid."""
         if len(possible.payers) <= 1:
             del self.fields["payment_id"]
             return
@@ -249,7 +251,6 @@ class RefundRequest(Action):
         return "Refund"
 
     def is_offered(self, row: PaymentRequest) -> bool:
-        """Whether the request has ended and something can be refunded."""
         return _has_ended(row) and refundable(row).left > 0
 
     def explanation(self, row: PaymentRequest) -> str:
@@ -317,7 +318,7 @@ class RefundExcess(RefundRequest):
 
 
 class RefundAction(Action):
-    """An action on a refund that locks the refund's request."""
+    """Lock the refund's request, then perform the action."""
 
     def lock(self, row: Refund) -> Refund:
         lock_request(row.request_id)

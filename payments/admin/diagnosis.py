@@ -12,7 +12,7 @@ from payments.models.payment import ACCEPTABLE_FAILURES
 Status = PaymentRequest.Status
 
 
-# The key: whether any payment came after the price had expired.
+# Key: whether a payment came after the price had expired.
 _UNDECIDED = {
     True: "Paid after the price expired. Open the last payment and accept it at the old rate, or refund it.",
     False: "Paid in full but not completed: a refund was cancelled or failed, or a reversed payment came back. Open "
@@ -22,8 +22,6 @@ _UNDECIDED = {
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A sentence and its tone: success, info, warning or danger."""
-
     sentence: str
     tone: str
 
@@ -75,7 +73,7 @@ def of_request(request: PaymentRequest, payments: Sequence[Payment], now: dateti
 
 
 def _is_one_swap(payments: Sequence[Payment]) -> bool:
-    """Whether a single swap paid the request: swaps usually deliver slightly more than requested."""
+    """Whether one swap alone paid the request. Swaps usually deliver slightly more than requested."""
     completed = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
     return [payment.type for payment in completed] == [Payment.Type.SWAP]
 

@@ -1,7 +1,7 @@
-"""Stream the filtered list as a CSV file, with one page of rows in memory at a time.
+"""Stream the filtered list as a CSV file. One page of rows is in memory at a time.
 
-Keyset paging needs no open transaction or cursor, even for a million rows. Cells are escaped so that spreadsheets
-don't read them as formulas (OWASP, "CSV Injection"). Amounts are exact decimal text.
+Each page is a query of its own, so that a million rows need no long transaction or cursor. Cells are escaped,
+since spreadsheets could run them as formulas (OWASP, "CSV Injection"). Amounts are exact decimal text.
 """
 
 import csv
@@ -39,7 +39,7 @@ else:
 logger = logging.getLogger(__name__)
 
 PAGE = 1000
-# Each export occupies a thread of `web` for as long as the client reads.
+# Each export occupies a thread of the web server until the client has read it all.
 MAX_AT_ONCE = 3
 _BYTE_ORDER_MARK = "\ufeff"  # Without it, Excel does not recognise UTF-8.
 _STARTS_A_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
@@ -47,14 +47,12 @@ _STARTS_A_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
 @dataclass(frozen=True)
 class Column:
-    """A column's name, and the function that returns a row's cell."""
-
     name: str
     cell: Callable[[Any], object]
 
 
 def safe(value: object) -> str:
-    """Return a cell's text. An apostrophe keeps a spreadsheet from reading it as a formula."""
+    """Return a cell's text. A leading apostrophe prevents spreadsheets from running it as a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -92,7 +90,7 @@ def _emptied(buffer: io.StringIO) -> str:
 
 
 class _Download(StreamingHttpResponse):
-    """A response that calls `let_go` when it is closed or garbage-collected."""
+    """Call `let_go` when the response is closed or garbage-collected."""
 
     def __init__(self, let_go: Callable[[], None], **options: Any) -> None:
         super().__init__(**options)
@@ -104,7 +102,7 @@ class _Download(StreamingHttpResponse):
 
 
 class CsvExport(_AdminClass):
-    """Add a CSV export to a list, with all rows that match its search and filters."""
+    """Add a CSV export to a list. The file has all rows that match the search and the filters."""
 
     export_name: ClassVar[str]
     export_columns: ClassVar[tuple[Column, ...]]
@@ -112,7 +110,7 @@ class CsvExport(_AdminClass):
     change_list_template = "admin/exporting_change_list.html"
 
     def read(self, rows: QuerySet[Any]) -> list[Any]:
-        """Return one page of `rows` with the relations that its cells read."""
+        """Load one page of rows. Subclasses also load the related objects that the cells read."""
         return list(rows)
 
     def get_urls(self) -> list[URLPattern]:
@@ -173,7 +171,7 @@ def _list_address(meta: Any) -> str:
 
 
 def _note(request: HttpRequest, model: type[Any], query: str) -> LogEntry:
-    """Record the export in the security log before the first byte is sent; the row count follows."""
+    """Log the export before the first byte is sent. The row count is added at the end."""
     plural = str(model._meta.verbose_name_plural)
     audit.note(request, AuditEntry.What.EXPORTED, subject=plural, detail=query or "all")
     return LogEntry.objects.create(
@@ -187,7 +185,7 @@ def _note(request: HttpRequest, model: type[Any], query: str) -> LogEntry:
 
 
 def _counted(rows: Iterator[Any], noted: LogEntry) -> Iterator[Any]:
-    """Yield the rows. At the end, or if the client disconnects, record the number of rows sent."""
+    """Yield the rows. At the end, or if the client disconnects, log how many rows were sent."""
     count = 0
     try:
         for row in rows:

@@ -29,7 +29,7 @@ class _Attention(filters.Dropdown):
 
 
 class OfChain(filters.Related):
-    """Filter requests by chain. The query uses the index on tokens, so it is fast for chains with few requests too."""
+    """Filter requests by chain. The index on tokens keeps this fast, even for a chain with few requests."""
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[PaymentRequest]
@@ -52,8 +52,6 @@ class PaymentAttention(_Attention):
 
 
 class RefundStatus(filters.Dropdown):
-    """Filter refunds by their status, which is computed from their payments."""
-
     title = "status"
     parameter_name = "status"
 

@@ -12,7 +12,7 @@ from payments.models import ConsumedTransfer, Transition
 
 @admin.register(ConsumedTransfer)
 class ConsumedTransferAdmin(Records):
-    """Credited transfers. No transfer is credited to two payments."""
+    """A transfer is credited to one payment at most."""
 
     merchant_path = "payment__request__merchant"
     list_display = ("transaction", "place", "credited", "paid", "created")
@@ -36,7 +36,7 @@ class ConsumedTransferAdmin(Records):
 
     @admin.display(description="Chain")
     def network(self, transfer: ConsumedTransfer) -> str:
-        """Return the name without a link: members can't open the chain's page."""
+        """Show no link, since members can't open the chain's page."""
         return str(transfer.chain)
 
     @admin.display(description="Credited")

@@ -32,12 +32,12 @@ from payments.providers.registry import provider_name
 
 
 def _value(payment: Payment, name: str) -> object:
-    """Return one field of the payment's value in currency; empty if the payment has no value."""
+    """Return a field of the payment's value in currency, or "" if it has none."""
     return (payment.value or {}).get(name, "")
 
 
 def _arrived(payment: Payment) -> str:
-    """Return the amount for the page's head, with all its digits."""
+    """Return the amount with all its digits, for the top of the page."""
     if payment.amount is None:
         return "Nothing received"
     if payment.amount_received is None:
@@ -46,7 +46,7 @@ def _arrived(payment: Payment) -> str:
 
 
 def _block(lookup: Lookup) -> str:
-    """Return the block of a transaction; empty if it is not mined."""
+    """Return the block of a transaction, or "" if it is not mined."""
     if lookup.block_number is None:
         return ""
     time = f", {exact(lookup.block_time)}" if lookup.block_time else ""
@@ -162,7 +162,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         return [(title, section) for title, section in filled if section["fields"]]
 
     def listed(self, rows: QuerySet[Payment]) -> QuerySet[Payment]:
-        """Leave out refund transactions, which the refund's page lists."""
+        """Hide refund transactions, since the refund's page lists them."""
         return rows.filter(request__is_refund=False)
 
     def found(self, rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
@@ -270,7 +270,9 @@ class PaymentAdmin(WithActions, CsvExport, Records):
 
     @admin.display(description="Received")
     def received(self, payment: Payment) -> str:
-        """Return the credited amount in the requested token; for a failed payment, the amount that arrived."""
+        """Return the credited amount in the requested token. For a failed payment, return the amount that arrived
+        instead.
+        """
         if payment.amount_received is None and payment.amount is not None:
             return amount_cell(payment.amount, payment.token or payment.request.token, " seen")
         return amount_cell(payment.amount_received, payment.request.token)
@@ -302,7 +304,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
                 if payment.is_open
                 else payment.chain.confirmations
             )
-        # The worker stops updating the number of confirmations once there are enough.
+        # The worker stops counting confirmations once there are enough.
         needed = lookup.confirmations_required
         return f"{min(lookup.confirmations, needed)} of {needed}"
 

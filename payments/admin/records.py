@@ -40,7 +40,7 @@ def in_token(raw: int | None, token: Token | None) -> str:
 
 
 def amount_cell(raw: int | None, token: Token | None, note: str = "") -> str:
-    """Return an amount for a list, cut after four decimal places; its title has all digits."""
+    """Return an amount for a list, with at most four decimal places. Its title has all digits."""
     exact_text = in_token(raw, token)
     if raw is None or token is None:
         return format_html('<span class="q-amount">{}</span>', exact_text)
@@ -54,7 +54,7 @@ def amount_cell(raw: int | None, token: Token | None, note: str = "") -> str:
 
 
 def price_facts(order: PaymentRequest) -> list[tuple[str, object]]:
-    """Return a request's price and exchange rate; empty for a request of a token amount."""
+    """Return a request's price and exchange rate, or "" if it has no price."""
     if not order.price or not order.rate:
         return []
     rate = order.rate
@@ -68,7 +68,7 @@ def price_facts(order: PaymentRequest) -> list[tuple[str, object]]:
 
 
 def deposit_facts(order: PaymentRequest) -> list[tuple[str, object]]:
-    """Return the request's deposit address; empty if it was never shown."""
+    """Return the request's deposit address, or "" if it was never shown."""
     if order.deposit_address is None:
         return []
     link = address_link(order.chain, order.deposit_address)
@@ -98,14 +98,20 @@ def payment_badges(payment: Payment) -> str:
 
 
 def transaction_url(payment: Payment) -> str:
-    """Return the transaction's URL on the explorer; empty if it is simulated, or if there is no hash or explorer."""
+    """Return the transaction's URL on the chain's explorer.
+
+    Return "" if there is no hash or no explorer, or if the payment is simulated.
+    """
     if payment.is_simulated or not payment.own_hash:
         return ""
     return outside(payment.chain.explorer_url, f"tx/{payment.own_hash}")
 
 
 def delivery_url(payment: Payment) -> str:
-    """Return the URL of a swap's delivery on the explorer; empty if simulated or without an explorer."""
+    """Return the URL of a swap's delivery on the explorer.
+
+    Return "" if the payment is simulated or the chain has no explorer.
+    """
     delivery = delivery_of(payment)
     if payment.is_simulated or delivery is None:
         return ""

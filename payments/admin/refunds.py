@@ -46,7 +46,7 @@ from payments.refunds.services import change_address, is_address_changeable
 
 
 def _decided_by(refund: Refund, name: str) -> object:
-    """Return an attribute of the payment that decides the refund's status; empty if no payment does."""
+    """Return a field of the payment that decides the refund's status, or "" if there is no such payment."""
     payment = _standing(refund).payment
     return getattr(payment, name) if payment is not None else ""
 
@@ -97,7 +97,7 @@ class _AddressForm(ConfirmForm):
 
 
 class ChangeAddress(RefundAction):
-    """Set or change a refund's address until its transaction is built."""
+    """Set or change a refund's address. Not possible after its transaction was built."""
 
     name, icon, permission = "address", "edit", "payments.refund_paymentrequest"
     form = _AddressForm
@@ -127,7 +127,7 @@ class ChangeAddress(RefundAction):
 
     def perform(self, row: Refund, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
         try:
-            # No query to the chain here, because the row is locked. Building the transaction checks the address there.
+            # The row is locked, so don't query the chain here. The address is checked when the transaction is built.
             address = refund_recipient(row.request, answer["recipient_address"])
         except AddressError as error:
             raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address") from error
@@ -137,7 +137,7 @@ class ChangeAddress(RefundAction):
 
 @admin.register(Refund)
 class RefundAdmin(WithActions, CsvExport, Records):
-    """Refunds. Their status is computed from the payments of their transactions."""
+    """A refund's status is computed from its payments."""
 
     change_form_template = "admin/payments/refund/change_form.html"
     confirmed_actions = (ChangeAddress(), CancelRefund())

@@ -73,7 +73,7 @@ COLUMNS = (
 
 
 def _with_refunds(rows: Iterable[PaymentRequest]) -> list[PaymentRequest]:
-    """Load the refunds of all requests in one query; `PaymentRequest.net` reads them."""
+    """Load all refunds in one query. `PaymentRequest.net` needs them."""
     requests = list(rows)
     refunds_by_request(requests)
     return requests
@@ -129,7 +129,7 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
         ]
 
     def listed(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
-        """Leave out the internal requests through which refunds are paid. The list of refunds shows those."""
+        """Hide the internal requests that carry refunds, since the list of refunds shows them."""
         return rows.filter(is_refund=False)
 
     def found(self, rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:

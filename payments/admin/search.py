@@ -1,8 +1,8 @@
-"""Find the rows that a search text names, always by index.
+"""Search payments, requests and refunds. Every search uses an index.
 
-The text may be an id, an order number, a transaction hash, an address in any spelling, or the link of a checkout or
-explorer page. Each possible meaning gets a small query of its own, because a single query with OR would scan the
-tables.
+The text may be an id, an order number, a transaction hash or an address. It may also be the link of a checkout
+page or of a page of an explorer. Each possible meaning is a small query of its own: one query with OR would scan
+the tables.
 """
 
 import re
@@ -22,7 +22,7 @@ _PAYMENT_ID = re.compile(r"pay_[1-9A-Za-z]{0,24}")
 
 
 def hashes(text: str) -> list[str]:
-    """Return the canonical transaction hashes that `text` may be, at most one for each chain family."""
+    """Return the text as canonical transaction hashes: at most one for each chain family."""
     spellings = []
     for family in families().values():
         try:
@@ -39,7 +39,7 @@ def address(text: str) -> str:
 
 
 def request_id(text: str) -> uuid.UUID | None:
-    """Return the request id in `text`, with or without hyphens."""
+    """Parse a request id, with or without hyphens."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -47,7 +47,7 @@ def request_id(text: str) -> uuid.UUID | None:
 
 
 def request_ids_beginning(text: str) -> tuple[uuid.UUID, uuid.UUID] | None:
-    """Return the first and the last request id with the prefix `text`; None if it can't be a prefix."""
+    """Return the lowest and the highest request id that begin with `text`. Return None if no id can begin with it."""
     if not _REQUEST_ID_START.fullmatch(text):
         return None
     digits = text.replace("-", "")
@@ -55,7 +55,7 @@ def request_ids_beginning(text: str) -> tuple[uuid.UUID, uuid.UUID] | None:
 
 
 def matching_requests(rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
-    """Return the rows with this id, shortcode or order number (whole or its beginning), transaction or wallet."""
+    """Return requests by id, shortcode, order number, transaction or wallet. The first three match by prefix too."""
     return found_by(rows, (rows.filter(condition) for condition in _requests_named(text)))
 
 
@@ -84,13 +84,16 @@ def _paid_by(payments: QuerySet[Payment]) -> Q:
 
 
 def _delivered_by(spellings: list[str]) -> QuerySet[Payment]:
-    """Return the swaps with these deliveries. The partial index requires the condition on `of_swap`."""
+    """Return the swaps that were delivered by these transactions.
+
+    `of_swap__isnull=False` is redundant, but lets PostgreSQL use the partial index.
+    """
     lookups = Lookup.objects.filter(transaction_hash__in=spellings, of_swap__isnull=False)
     return Payment.objects.filter(pk__in=list(lookups.values_list("of_swap", flat=True)[:MAX_FOUND]))
 
 
 def matching_payments(rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
-    """Return the rows with this id, transaction, sender, recipient or request."""
+    """Return payments by id, transaction, sender, recipient or request."""
     return found_by(rows, (rows.filter(condition) for condition in _payments_named(text)))
 
 
@@ -115,7 +118,7 @@ def _payments_named(text: str) -> Iterator[Q]:
 
 
 def matching_refunds(rows: QuerySet[Refund], text: str) -> QuerySet[Refund]:
-    """Return the rows with this id, wallet or transaction, or of this request."""
+    """Return refunds by id, wallet, transaction or request."""
     return found_by(rows, (rows.filter(condition) for condition in _refunds_named(text)))
 
 
@@ -133,7 +136,7 @@ def _refunds_named(text: str) -> Iterator[Q]:
 
 
 def matching_transfers(rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
-    # The index on hashes begins with the chain, so the query names all chains. There are few.
+    # The index is on (chain, hash). The query lists all chains, so that it can use the index.
     chain_ids = list(Chain.objects.values_list("pk", flat=True))
     named = [rows.filter(payment=text)]
     if spellings := hashes(text):

@@ -35,7 +35,7 @@ _ID = re.compile(r"\b(?:pay|rf|evt)_[0-9A-Za-z]{24}\b")
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the timeline. `payment_id` is empty if it concerns the request as a whole."""
+    """`payment_id` is empty if the entry concerns the whole request."""
 
     at: datetime
     icon: str
@@ -51,7 +51,7 @@ class Entry:
 def timeline_of_request(
     request: PaymentRequest, payments: Sequence[Payment], *, with_webhooks: bool = True
 ) -> list[Entry]:
-    """Return the timeline of a request and its payments, oldest first, at most 500 entries."""
+    """Return the entries of a request and its payments, oldest first (500 at most)."""
     by_id = {payment.pk: payment for payment in payments}
     changes = list(_changes(request, by_id))
     entries = [*changes, *_credits(request, by_id), *_proofs(request), *_by_hand(request, by_id, changes)]
@@ -61,7 +61,7 @@ def timeline_of_request(
 
 
 def timeline_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list[Entry]:
-    """Return the timeline of a payment and of its request as a whole, oldest first."""
+    """Return the entries of a payment, and those of its request as a whole. Oldest first."""
     entries = timeline_of_request(payment.request, [payment], with_webhooks=with_webhooks)
     return [entry for entry in entries if entry.payment_id in ("", payment.pk)]
 
@@ -78,7 +78,8 @@ def timeline_of_refund(refund: Refund, *, with_webhooks: bool = True) -> list[En
             refund.carrier.payments.select_related("chain", "request__token", "lookup", "swap__delivery")
         )
         carried = timeline_of_request(refund.carrier, payments, with_webhooks=with_webhooks)
-        # Only entries of payments: status changes of the carrier (the internal request) mean nothing to the reader.
+        # Leave out the carrier's own status changes. The carrier is an internal request, so they would confuse the
+        # reader.
         entries += [entry for entry in carried if entry.payment_id]
     kind = ContentType.objects.get_for_model(Refund)
     for row in LogEntry.objects.filter(content_type=kind, object_id=refund.pk).select_related("user")[
@@ -146,7 +147,7 @@ def _proofs(request: PaymentRequest) -> Iterator[Entry]:
 def _by_hand(
     request: PaymentRequest, payments: dict[str, Payment], changes: Sequence[Entry]
 ) -> Iterator[Entry]:
-    """Yield the staff actions that caused no status change, so that each action is listed once."""
+    """Yield the staff actions that changed no status. The others are listed as status changes already."""
     types = ContentType.objects.get_for_models(PaymentRequest, Payment)
     about = Q(content_type=types[PaymentRequest], object_id=str(request.pk))
     about |= Q(content_type=types[Payment], object_id__in=list(payments))
@@ -160,7 +161,9 @@ def _by_hand(
 
 
 def _events(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
-    """Yield the request's events, found by their keys (see payments.requests.events), and their deliveries."""
+    """Yield the request's events and their deliveries. Dedupe keys identify the events (see
+    payments.requests.events).
+    """
     keys = Q(dedupe_key=str(request.pk))
     for payment_id in payments:
         keys |= Q(dedupe_key__startswith=payment_id)

@@ -1,4 +1,6 @@
-"""Extend the webhook admin with searches by payment and request. `webhooks` doesn't depend on `payments`."""
+"""Let staff search webhook events by payment and request. This can't be in `webhooks`, which must not import
+`payments`.
+"""
 
 from collections.abc import Iterable
 
@@ -15,7 +17,7 @@ _HELP = "a payment's id or transaction, or a request's shortcode, order number o
 
 
 def event_keys(text: str) -> Iterable[str]:
-    """Return the dedupe keys of events about the object that `text` names (see payments.requests.events)."""
+    """Return the dedupe keys of the events about an object. `text` is its id, order number or hash."""
     named = Q(external_id=text) | Q(shortcode=text)
     if (own_id := request_id(text)) is not None:
         named |= Q(pk=own_id)

@@ -27,11 +27,11 @@ class RateObject(Answer, kw_only=True):
         str,
         doc(
             "The price of one token in `currency`, as a decimal string rounded down to 12 significant "
-            "digits. For display only: `amount` is computed from the exact rate."
+            "digits. It is for display only, because `amount` is computed from the exact rate."
         ),
     ]
     currency: Annotated[str, doc("The currency's code (ISO 4217).")]
-    token: Annotated[str, doc("The symbol whose exchange rate prices the token.")]
+    token: Annotated[str, doc("The coin whose exchange rate is the token's price, such as USDC.")]
     sources: Annotated[
         list[str],
         doc(
@@ -55,7 +55,7 @@ class ValueObject(Answer, kw_only=True):
         ),
     ]
     observed_at: Annotated[Time, doc("The time of the rate.")]
-    estimated: Annotated[bool, doc("Whether the rate was observed more than two minutes after completion.")]
+    estimated: Annotated[bool, doc("Whether the rate is from more than two minutes after completion.")]
 
 
 @described(
@@ -97,8 +97,8 @@ class CurrencyViewSet(viewsets.ViewSet):
         tag="Catalogue",
         summary="List currencies",
         description=(
-            "Lists the currencies of prices as a plain array, empty if no token has a price on this "
-            "deployment. Caches can keep the response for a minute."
+            "Lists the currencies that a price can be in, as a plain array. If no token has a price on this "
+            "deployment, the array is empty. Caches can keep the response for a minute."
         ),
         errors=[ErrorCode.RATE_UNAVAILABLE],
         answers={200: OpenApiResponse(ArrayOf(CurrencyObject), "The currencies, by code.")},

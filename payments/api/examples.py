@@ -1,4 +1,4 @@
-"""One order in the API reference's examples: 12.50 USDC on Base, requested and paid."""
+"""The order in all examples of the API reference: 12.50 USDC on Base, requested and paid."""
 
 from typing import Any
 

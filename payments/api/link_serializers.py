@@ -30,7 +30,7 @@ from payments.requests.creation import NewRequest
 from payments.requests.link_limits import link_inactive, why_closed
 
 MAX_PAYMENTS = 1_000_000
-# The link sets these fields of a request.
+# The payment link sets these fields, so a request from a link can't.
 _SET_BY_LINK = ("token_id", "chain_id", "recipient_address", "price", "expires_in")
 _OWN = ("external_id", "description", "metadata", "redirect_url", "cancel_url", "webhook_url", "references")
 
@@ -77,7 +77,7 @@ class CreateLinkSerializer(CreateRequestSerializer):
     open_amount = OpenAmountSerializer(
         required=False,
         allow_null=True,
-        help_text="The limits of the amount that the customer enters, instead of `amount` or `price`.",
+        help_text="Instead of `amount` or `price`: the customer enters an amount within these limits.",
     )
     max_payments = WholeNumberField(
         min_value=1,

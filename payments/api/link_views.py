@@ -93,15 +93,15 @@ class PaymentLinkObject(Answer, kw_only=True):
     payments_count: Annotated[
         int,
         doc(
-            "The number of payment requests that are completed or partly paid. It can exceed "
-            "`max_payments`, because open requests can still be paid."
+            "The number of the link's payment requests that are completed or partly paid. It can exceed "
+            "`max_payments`, because customers can still pay requests that are open when the maximum is reached."
         ),
     ]
     created_at: Annotated[Time, doc("The time of creation.")]
 
 
 def link_objects(links: Sequence[PaymentLink]) -> list[PaymentLinkObject]:
-    """Return the links with the counts of their payments, in one query for all."""
+    """Return the links as API objects. One query counts their payments."""
     counts = payments_counts(links)
     return [_object(link, counts[link.pk]) for link in links]
 
@@ -131,7 +131,7 @@ def _object(link: PaymentLink, payments_count: int) -> PaymentLinkObject:
 
 
 class PaymentLinkViewSet(OwnRequestsViewSet):
-    """A merchant's payment links; other merchants' links return 404."""
+    """The merchant's own payment links. Another merchant's link is a 404."""
 
     def own(self) -> QuerySet[PaymentLink]:
         return with_catalogue(merchant_of(self.request).payment_links.all())
@@ -156,10 +156,9 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         tag="Payment links",
         summary="Create a payment link",
         description=(
-            "Creates a page on which any number of customers can pay. The link requests an amount, a "
-            "price, or an amount that the customer enters. Each customer who clicks to pay gets a payment "
-            "request, which expires after an hour, or after 15 minutes if it has a price. Opening the page "
-            "creates nothing."
+            "Creates a page on which any number of customers can pay an amount, a price, or an amount that the "
+            "customer enters. Each customer who clicks to pay gets a payment request, which expires after an hour, or "
+            "after 15 minutes if it has a price. Opening the page creates nothing."
         ),
         body=CreateLinkSerializer,
         errors=[

@@ -1,4 +1,4 @@
-"""The customer's URLs, as text and as QR codes: the checkout page, and the merchant's page with the outcome."""
+"""Build the URLs of the checkout page and of the merchant's page after payment, as text and as QR codes."""
 
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from payments.models import PaymentRequest
 
-# ISO/IEC 18004 requires a margin of four modules. The image includes it, so that no page can omit it.
+# ISO/IEC 18004 requires a margin of four modules. It is part of the image, so that a page can't forget it.
 _QUIET_ZONE = 4
 
 
@@ -27,8 +27,8 @@ def return_url(url: str | None, request: PaymentRequest) -> str | None:
 
 
 def qr_code(text: str) -> SafeString:
-    """Return the QR code of `text` as an inline SVG element, black on white in every theme: some apps can't read it
-    inverted.
+    """Return a QR code as inline SVG. It is black on white in dark themes too, since some apps can't read
+    inverted codes.
     """
     code = segno.make(text, error="m", micro=False)
     svg = code.svg_inline(border=_QUIET_ZONE, dark="#000", light="#fff", omitsize=True)

@@ -23,7 +23,7 @@ _BoundByText = Annotated[str, Choices(Payment.BoundBy.choices)]
 
 
 class PaymentFields(Answer, kw_only=True):
-    """The fields of a payment that both the merchant and the customer may see."""
+    """Fields that merchants and customers see."""
 
     id: Annotated[str, doc("`pay_` and 24 characters.")]
     object: Annotated[Literal["payment"], doc("Always `payment`.")] = "payment"
@@ -32,9 +32,8 @@ class PaymentFields(Answer, kw_only=True):
         str,
         Choices(Payment.Status.choices),
         doc(
-            "One of `pending` (waiting for a worker, or for the signers of a contract account's proposal), "
-            "`processing` (being verified), `completed` (counts as paid) or `failed` (doesn't count; a "
-            "retry makes it `pending` again)."
+            "`pending`: waits for a worker, or for the signers of a contract account's proposal. `processing`: is "
+            "being verified. `completed`: counts as paid. `failed`: doesn't count; a retry makes it `pending` again."
         ),
     ]
     type: Annotated[
@@ -48,16 +47,15 @@ class PaymentFields(Answer, kw_only=True):
     transaction_hash: Annotated[
         str | None,
         doc(
-            "The hash of the customer's transaction. For a contract account's proposal, the proposal's id "
-            "until it is executed. Null for native coin that arrived at the deposit address, unless the hash "
-            "was submitted."
+            "The hash of the customer's transaction. Until a contract account's proposal is executed, it is the "
+            "proposal's id. Null for native coin that arrived at the deposit address, until its hash is submitted."
         ),
     ]
     replaced_hashes: Annotated[
         list[NonEmpty],
         doc(
-            "The hashes of transactions that this one replaced (speed-ups) and the id of the proposal that "
-            "it executed, oldest first."
+            "The hashes of earlier transactions that this one replaced as a speed-up, and the id of the proposal that "
+            "it executed. The oldest comes first."
         ),
     ]
     token: Annotated[TokenObject | None, doc("The token that the customer sent; null until known.")]
@@ -72,17 +70,17 @@ class PaymentFields(Answer, kw_only=True):
     destination_transaction_hash: Annotated[
         str | None,
         doc(
-            "The hash of the transaction that delivered the requested token. For a direct payment, the "
-            "same as `transaction_hash`, once completed. For a swap in progress, the hash that the "
-            "provider reports. Null until known."
+            "The hash of the transaction that delivered the requested token; null until known. For a completed direct "
+            "payment, it is the same as `transaction_hash`. For a swap in progress, it is the hash that the provider "
+            "reports."
         ),
     ]
-    confirmations: Annotated[int, doc("The depth of the transaction in blocks, its own block included.")]
+    confirmations: Annotated[int, doc("The depth of the transaction in blocks, including its own block.")]
     confirmations_required: Annotated[
         int | None,
         doc(
-            "The required depth in blocks; null if the chain's finality decides. For a swap to another "
-            "chain it is 1: there, `destination_confirmations_required` is the depth that the delivery needs."
+            "The required depth in blocks; null if the chain's finality decides. For a swap to another chain it is 1, "
+            "because the delivery needs the depth `destination_confirmations_required`."
         ),
     ]
     explorer_url: Annotated[
@@ -92,15 +90,15 @@ class PaymentFields(Answer, kw_only=True):
     destination_confirmations: Annotated[
         int | None,
         doc(
-            "The depth in blocks of a swap's delivery on another chain; null until a node has seen it, "
-            "and for other payments."
+            "The depth in blocks of a swap's delivery on another chain. Null until a node has seen the delivery, and "
+            "for all other payments."
         ),
     ]
     destination_confirmations_required: Annotated[
         int | None,
         doc(
-            "The required depth in blocks of a swap's delivery on another chain; null if that chain's "
-            "finality decides, and for other payments."
+            "The required depth in blocks of a swap's delivery on another chain. Null if that chain's finality "
+            "decides, and for all other payments."
         ),
     ]
     destination_explorer_url: Annotated[
@@ -113,25 +111,26 @@ class PaymentFields(Answer, kw_only=True):
     bound_by: Annotated[
         _BoundByText | None,
         doc(
-            "What binds the transaction to the request: `reference`, the payment reference in it; `payer`, "
-            "a proof that its sender signed; `provider`, the routing provider's id in it; `address`, the "
-            "request's deposit address, which received it; `authorization`, a transfer that the payer "
-            "signed and another account sent; `manual`, your acceptance. Null until known."
+            "The kind of binding between the transaction and the request; null until known. `reference`: the "
+            "transaction contains the request's reference. `payer`: its sender signed for this request. `provider`: "
+            "it contains the routing provider's id. `address`: it paid the request's deposit address. "
+            "`authorization`: the payer signed the transfer, and another account sent it. `manual`: you accepted the "
+            "payment."
         ),
     ]
     sender_signed_at: Annotated[
         Time | None,
         doc(
-            "The time at which the sender signed for this request after sending the transaction; null if "
-            "it did not. A signature in time binds the payment (`bound_by` is `payer`). After a late "
-            "signature, you can accept the payment."
+            "The time at which the sender signed for this request, if this was after the transaction was sent; else "
+            "null. A signature in time binds the payment (`bound_by` is `payer`). After a late signature, you can "
+            "accept the payment."
         ),
     ]
     reorged: Annotated[
         bool,
         doc(
-            "Whether a chain reorganisation removed the block after completion. The payment doesn't count "
-            "as paid while this is true. Review it manually."
+            "Whether a chain reorganisation removed the payment's block after completion. While this is true, the "
+            "payment doesn't count as paid. Review it manually."
         ),
     ]
     provider: Annotated[str | None, doc("The routing provider of a swap; null for a direct payment.")]
@@ -145,7 +144,9 @@ class PaymentFields(Answer, kw_only=True):
         str,
         doc("A sentence for people about what the payment waits for or why it failed. Can be empty."),
     ]
-    attempts: Annotated[int, doc("The number of lookups that did not find the transaction, 10 at most.")]
+    attempts: Annotated[
+        int, doc("The number of lookups that did not find the transaction. It is 10 at most.")
+    ]
     retries_left: Annotated[
         int, doc("The number of retries left for a failed payment; 0 if a retry can't change the result.")
     ]
@@ -162,12 +163,12 @@ class PaymentFields(Answer, kw_only=True):
     is_simulated: Annotated[bool, doc("Whether the sandbox simulated the payment. No money moved.")]
     sponsored: Annotated[
         bool,
-        doc("Whether the payer signed the transfer and the operator's account sends it and pays the fee."),
+        doc("Whether the operator's account sends the transfer and pays the fee. The payer only signed it."),
     ]
 
     @classmethod
     def of(cls, payment: Payment, **own: Any) -> Self:
-        """Return the payment's object. `own` has the fields of the subclass."""
+        """Build the API object. `own` has the fields that a subclass adds."""
         request = payment.request
         decimals = request.token.decimals
         sent_decimals = payment.token.decimals if payment.token else decimals
@@ -217,40 +218,40 @@ class PaymentObject(PaymentFields, kw_only=True):
     from_address: Annotated[
         str | None,
         doc(
-            "The transaction's sender, which can be a relayer, or the account that authorized the transfer; "
-            "null until known, and always null in public responses."
+            "The account that signed the authorization, or else the transaction's sender, which can be a relayer. "
+            "Null until known, and always null in public responses."
         ),
     ]
     value: Annotated[
         ValueObject | None,
         doc(
-            "The value of `amount_received` in your reporting currency at completion; null until a rate is "
-            "known, and if the token has no price."
+            "The value of `amount_received` in your reporting currency at completion. Null until a rate is known, and "
+            "always if the token has no price."
         ),
     ]
 
 
 def payment_object(payment: Payment) -> PaymentObject:
-    """Return the payment for its merchant. The request, both tokens and both chains must be loaded."""
+    """The payment's request must be loaded. So must the tokens and chains of both."""
     value = payment.value and ValueObject(**payment.value)
     return PaymentObject.of(payment, from_address=payment.from_address or None, value=value)
 
 
 def submitted_payment(payment: Payment) -> PaymentObject:
-    """Return the payment for its submitter. Anyone with the link can submit, so the payer is left out."""
+    """Hide the payer, since anyone with the checkout link can submit a transaction."""
     return PaymentObject.of(payment, from_address=None, value=None)
 
 
 class RequestFields(Answer, kw_only=True):
-    """The fields of a payment request that both the merchant and the customer may see."""
+    """Fields that merchants and customers see."""
 
     id: Annotated[Uuid, doc("The id: a UUID. Later requests have larger ids.")]
     shortcode: Annotated[str, doc("The 12 characters in the checkout page's URL.")]
     status: Annotated[
         RequestStatusText,
         doc(
-            "One of `active` (can be paid, even if partly paid), `completed` (paid in full), `expired` "
-            "(`expires_at` has passed) or `cancelled` (by the merchant)."
+            "`active`: can be paid, and may be partly paid. `completed`: is paid in full. `expired`: `expires_at` has "
+            "passed. `cancelled`: the merchant cancelled it."
         ),
     ]
     amount: Annotated[AmountObject, doc("The requested amount.")]
@@ -261,12 +262,12 @@ class RequestFields(Answer, kw_only=True):
     amount_remaining: Annotated[
         AmountObject,
         doc(
-            "The amount left to pay: `amount` less what was received, after refunds and reorganised "
-            "payments. Zero once completed."
+            "The amount left to pay: `amount` less the received amount, net of refunds and reorganised payments. Zero "
+            "once the request is completed."
         ),
     ]
     amount_overpaid: Annotated[
-        AmountObject, doc("The amount received beyond `amount`, after refunds and reorganised payments.")
+        AmountObject, doc("The amount received beyond `amount`, net of refunds and reorganised payments.")
     ]
     price: Annotated[
         PriceObject | None, doc("The requested price in a currency; null if you requested a token amount.")
@@ -287,8 +288,8 @@ class RequestFields(Answer, kw_only=True):
     paid_late: Annotated[
         bool,
         doc(
-            "Whether the request was completed after `expires_at`, by the time of the completing block or "
-            "of your acceptance."
+            "Whether the request was completed after `expires_at`. The time is that of the completing block, or of "
+            "your acceptance."
         ),
     ]
     created_at: Annotated[Time, doc("The time of creation.")]
@@ -297,14 +298,13 @@ class RequestFields(Answer, kw_only=True):
     is_simulated: Annotated[
         bool,
         doc(
-            "Whether the sandbox simulated a payment of this request or its expiry. Always false in "
-            "production."
+            "Whether the sandbox simulated a payment or the expiry of this request. Always false in production."
         ),
     ]
 
     @classmethod
     def of(cls, request: PaymentRequest, **own: Any) -> Self:
-        """Return the request's object; its token must be loaded. `own` has the fields of the subclass."""
+        """Build the API object. The request's token must be loaded. `own` has the fields that a subclass adds."""
         return cls(
             id=str(request.id),
             shortcode=request.shortcode,
@@ -346,8 +346,8 @@ class PaymentRequestObject(RequestFields, kw_only=True):
     deposit_address: Annotated[
         str | None,
         doc(
-            "The address of this request alone, to which customers can send from any wallet or exchange; "
-            "null until the checkout requests it."
+            "The request's deposit address, to which customers can pay from any wallet or exchange; null until the "
+            "checkout requests it."
         ),
     ]
     redirect_url: Annotated[
@@ -372,7 +372,10 @@ class PaymentRequestObject(RequestFields, kw_only=True):
     ]
     cancelled_at: Annotated[Time | None, doc("The time of cancellation; null unless cancelled.")]
     expired_at: Annotated[
-        Time | None, doc("The time of expiry; null unless it expired. A late completion doesn't clear it.")
+        Time | None,
+        doc(
+            "The time at which the request expired; null if it did not. It stays set after a late completion."
+        ),
     ]
     refunds: Annotated[list[RefundObject], doc("All refunds of the request, newest first.")]
 
@@ -415,6 +418,6 @@ def request_detail(request: PaymentRequest) -> PaymentRequestDetail:
 
 
 def request_objects(requests: Sequence[PaymentRequest]) -> list[PaymentRequestObject]:
-    """Return the requests with their refunds, in one query for all refunds."""
+    """Return the requests with their refunds. One query reads all refunds."""
     refunds = refunds_by_request(requests)
     return [request_object(request, refunds[request.pk]) for request in requests]

@@ -18,9 +18,9 @@ def error_detail(code: ErrorCode, message: str) -> ErrorDetail:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The parameters that set what a customer pays. A body must have exactly one of them.
+    """A body must have exactly one of these parameters, such as `amount` or `price`.
 
-    `none` and `several` are the messages for bodies that have none or several.
+    The error message is `none` if a body has none of them, and `several` if it has more than one.
     """
 
     names: tuple[str, ...]
@@ -28,7 +28,7 @@ class Alternatives:
     several: str
 
     def sent(self, data: Any) -> list[str]:
-        """Return which of the parameters the body has. Null ones don't count."""
+        """Return the names of the parameters that the body has. A null value doesn't count."""
         return [name for name in self.names if isinstance(data, Mapping) and data.get(name) is not None]
 
     def problems(self, sent: Sequence[str], lifetime: int | None) -> list[Problem]:
@@ -41,9 +41,9 @@ class Alternatives:
         return []
 
     def with_several_first(self, problems: Mapping[str, Any], sent: Sequence[str]) -> dict[str, Any]:
-        """Put the message for several parameters first, at the last parameter that was sent.
+        """Add the message for several parameters, and return it first.
 
-        If that parameter has problems of its own, they follow.
+        It is reported at the last of those parameters, before that parameter's own problems.
         """
         rest, last = dict(problems), sent[-1]
         own = rest.pop(last, [])

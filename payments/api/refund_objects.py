@@ -21,9 +21,10 @@ class RefundObject(Answer, kw_only=True):
         str,
         Choices(Refund.Status.choices),
         doc(
-            "One of `requires_address` (no address yet), `ready` (you can sign it), `processing` (being "
-            "verified), `completed` (verified), `failed` (reserves no amount; `ready` again when you build "
-            "its transaction again) or `cancelled` (by you; `completed` if its transaction was sent anyway)."
+            "`requires_address`: has no address yet. `ready`: you can sign it. `processing`: is being verified. "
+            "`completed`: is verified. `failed`: reserves no amount, and becomes `ready` again when you build its "
+            "transaction again. `cancelled`: you cancelled it; if its transaction is sent all the same, it becomes "
+            "`completed`."
         ),
     ]
     amount: Annotated[AmountObject, doc("The refunded amount, in the requested token.")]
@@ -33,16 +34,16 @@ class RefundObject(Answer, kw_only=True):
     address_source: Annotated[
         Annotated[str, Choices(Refund.AddressSource.choices)] | None,
         doc(
-            "Who set the address: the `merchant`, or the `customer`, who signed for it with the wallet "
-            "that paid. Null until set."
+            "Who set the address; null until it is set. A `customer` signed for it with the wallet that paid; a "
+            "`merchant` did not need to."
         ),
     ]
     reason: Annotated[str | None, doc("Your reason; null if you sent none. The customer doesn't see it.")]
     refund_url: Annotated[
         str | None,
         doc(
-            "The URL of the page where you sign the refund with any wallet; null until an address is "
-            "set. Changes with the address."
+            "The URL of the page where you sign the refund with any wallet; null until an address is set. It changes "
+            "with the address."
         ),
     ]
     claim_url: Annotated[str, doc("The URL of the page where the customer sets an address.")]

@@ -19,23 +19,23 @@ from payments.models import PaymentRequest
 
 @described("NewRefund", "The amount and the wallet of a refund.", examples.NEW_REFUND)
 class CreateRefundSerializer(StrictSerializer):
-    """The body of POST …/refunds. The context's `request` is the payment request."""
+    """The body of POST …/refunds. `context["request"]` is the payment request."""
 
     amount = AnyJSONField(
         required=False,
         allow_null=True,
         help_text=(
-            "The amount in whole tokens. Default: the refundable amount, which is the received amount less "
-            "reorganised payments and completed and open refunds."
+            "The amount in whole tokens. Default: the refundable amount. This is the received amount without "
+            "reorganised payments, less the completed and open refunds."
         ),
     )
     recipient_address = AddressField(
         required=False,
         allow_null=True,
         help_text=(
-            "The customer's wallet on the request's chain. It must meet the rules of a payment request's "
-            "`recipient_address`. Don't use the payment's sender, which can be an exchange. Default: the "
-            "customer sets an address on `claim_url` and signs for it with the wallet that paid."
+            "The customer's wallet on the request's chain. The rules are those of a payment request's "
+            "`recipient_address`. Don't use the payment's sender, which can be an exchange. Default: the customer "
+            "sets an address on `claim_url` and signs for it with the wallet that paid."
         ),
     )
     payment_id = TextField(
@@ -43,7 +43,7 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The completed payment to refund; the refund can't exceed the amount that it delivered. "
+            "The completed payment to refund. The refund can't exceed the amount of this payment. "
             "Required if several wallets paid and you send no `recipient_address`."
         ),
     )
@@ -56,7 +56,7 @@ class CreateRefundSerializer(StrictSerializer):
     )
 
     def validate(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the amount and the address for the request's token and chain; report both failures at once."""
+        """Parse the amount and the address. If both are invalid, report both."""
         request: PaymentRequest = self.context["request"]
         values, problems = dict(attrs), {}
         if values.get("amount") is not None:
@@ -79,11 +79,13 @@ class CreateRefundSerializer(StrictSerializer):
 )
 class RefundAddressSerializer(StrictSerializer):
     recipient_address = AddressField(
-        help_text="The customer's wallet on the refund's chain, by the rules for new refunds."
+        help_text=(
+            "The customer's wallet on the refund's chain. The rules are those of a new refund's `recipient_address`."
+        )
     )
 
     def address_for(self, request: PaymentRequest) -> str:
-        """Return the address in its canonical form, for a refund of this request. Raises ApiError."""
+        """Return the refund's canonical address. Raises ApiError."""
         try:
             return _payable(request, self.validated_data["recipient_address"])
         except AddressError as error:
@@ -123,10 +125,9 @@ class SubmitRefundSerializer(StrictSerializer):
 
 
 def refund_recipient(request: PaymentRequest, text: str) -> str:
-    """Return the canonical address for a refund of this request.
+    """Return the refund's canonical address. Queries no node; `require_payable_recipient` does.
 
-    Raises AddressError for the wallet that received the payment, and for addresses that would lose the funds.
-    `require_payable_recipient` also queries the chain.
+    Raises AddressError if the address received the payment, or if it would lose the funds.
     """
     address = recipient_address(request.chain, text)
     if address == request.recipient_address:

@@ -35,12 +35,12 @@ _LIST = list_of(RefundObject, "RefundList")
 
 
 class RefundViewSet(OwnRequestsViewSet):
-    """A merchant's refunds; other merchants' refunds return 404."""
+    """The merchant's own refunds. Another merchant's refund is a 404."""
 
     writing_needs = CanCreateRefunds
 
     def own(self) -> QuerySet[Refund]:
-        """Return the key's merchant's refunds with the relations that their objects read."""
+        """Load all relations that the refund's API object reads."""
         return with_request(merchant_of(self.request).refunds.all())
 
     def find_refund(self, id: str) -> Refund:
@@ -83,10 +83,10 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Create a refund",
         description=(
-            "Creates a refund in the requested token on the requested chain. It sends no money: you sign "
-            "its transaction on `refund_url`, or build it with the API. Without an address, the refund "
-            "waits until the customer sets one on `claim_url`. A key with `create_refunds` can set any "
-            "address: check it before you sign. Cancel an active request before you refund it."
+            "Creates a refund in the requested token on the requested chain. This sends no money. To send it, sign "
+            "the transaction on `refund_url`, or build the transaction with the API and sign it. Without an address, "
+            "the refund waits until the customer sets one on `claim_url`. Check the address before you sign, because "
+            "every key with `create_refunds` can set it. Cancel an active request before you refund it."
         ),
         path=_REQUEST,
         body=CreateRefundSerializer,
@@ -143,9 +143,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Change a refund's address",
         description=(
-            "Sets or replaces a refund's address, including one that the customer set, until its "
-            "transaction is built. The previous address is kept as a cancelled refund. If a wallet still "
-            "sends money there, the transfer counts as that cancelled refund, and the changed refund can't be built."
+            "Sets or replaces a refund's address, also if the customer has set it. This works until the refund's "
+            "transaction is built. The previous address is kept as a cancelled refund. If money still arrives at that "
+            "address, the cancelled refund is completed, and this refund can't be built any more."
         ),
         path=_REFUND,
         body=RefundAddressSerializer,
@@ -166,9 +166,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Submit a refund's transaction",
         description=(
-            "Submits the hash of the refund's transaction, which is then verified immediately. Without "
-            "this call, the service finds the transaction by its reference, except for native coin on EVM. "
-            "A cancelled refund accepts a hash too."
+            "Submits the hash of the refund's transaction, so that the service verifies it immediately. Without this "
+            "call, the service finds the transaction by its reference. It can't find native coin on EVM. You can also "
+            "submit the hash for a cancelled refund."
         ),
         path=_REFUND,
         body=SubmitRefundSerializer,
@@ -209,9 +209,9 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Cancel a refund",
         description=(
-            "Cancels a refund whose transaction was not sent. If it is already cancelled, it is returned "
-            "unchanged. Don't sign a transaction that was built before: if it is sent, the refund becomes "
-            "`completed`."
+            "Cancels a refund whose transaction was not sent. If it is already cancelled, it is returned unchanged. "
+            "Don't sign a transaction that you built before. If it is sent, the refund becomes `completed` all the "
+            "same."
         ),
         path=_REFUND,
         errors=[ErrorCode.REFUND_NOT_CANCELLABLE],

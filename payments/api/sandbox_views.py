@@ -21,13 +21,13 @@ class SimulateSerializer(StrictSerializer):
     outcome = OneOfField(
         choices=[outcome.value for outcome in Outcome],
         help_text=(
-            "Payments: `paid` in full, `underpaid` in part, `overpaid`, `paid_late` after the expiry; `pending` and "
-            "`processing` stay open until the next outcome; `sped_up` stays open with another hash; `failed`, "
-            "`not_bound`, `ambiguous`, `not_verifiable`, `not_found`, `timed_out` and `replaced` fail; `reorged` "
-            "removes the block of a completed payment, and `restored` brings it back. Swaps: `swap_completed`, "
-            "`swap_partial`, `swap_failed`, `bridge_refunded`. The request: `expired`. Refunds: `refunded`, "
-            "`refund_requires_address`, `refund_claimed` by the customer, `refund_ready`, `refund_processing`, "
-            "`refund_completed`, `refund_failed`, `refund_cancelled`."
+            "Payments that complete: `paid` in full, `underpaid` in part, `overpaid`, `paid_late` after the expiry. "
+            "Payments that stay open until the next outcome: `pending`, `processing`, and `sped_up` with another "
+            "hash. Payments that fail: `failed`, `not_bound`, `ambiguous`, `not_verifiable`, `not_found`, "
+            "`timed_out`, `replaced`. `reorged` removes the block of a completed payment, and `restored` brings it "
+            "back. Swaps: `swap_completed`, `swap_partial`, `swap_failed`, `bridge_refunded`. The request: `expired`. "
+            "Refunds: `refunded`, `refund_requires_address`, `refund_claimed` by the customer, `refund_ready`, "
+            "`refund_processing`, `refund_completed`, `refund_failed`, `refund_cancelled`."
         ),
     )
     payment_id = TextField(
@@ -35,9 +35,9 @@ class SimulateSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The open simulated payment to decide; by default the newest one, or a new payment if none is open. For "
-            "`reorged` and `restored` the completed simulated payment; for a new refund the payment to refund. Other "
-            "outcomes reject it."
+            "The open simulated payment to complete or fail. Default: the newest, or a new payment if none is open. "
+            "For `reorged` and `restored`, the completed simulated payment. For a new refund, the payment to refund. "
+            "Other outcomes reject this field."
         ),
     )
     refund_id = TextField(
@@ -45,16 +45,16 @@ class SimulateSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The refund to change; by default the newest one that is neither completed nor cancelled (for "
-            "`refund_claimed`, the newest without an address), or a new one. Only for `refund_claimed`, "
-            "`refund_processing`, `refund_completed`, `refund_failed` and `refund_cancelled`."
+            "The refund to change. Default: the newest that is neither completed nor cancelled, or a new one; for "
+            "`refund_claimed`, the newest without an address. Only for `refund_claimed`, `refund_processing`, "
+            "`refund_completed`, `refund_failed` and `refund_cancelled`."
         ),
     )
 
 
 class SandboxViewSet(PaymentRequestViewSet):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Return 404 outside staging before authentication, like any unknown path."""
+        """Outside staging, return 404 before authentication, as for any unknown path."""
         if not is_open():
             raise ApiError(ErrorCode.RESOURCE_MISSING, UNKNOWN_PATH)
         super().initial(request, *args, **kwargs)
@@ -65,9 +65,9 @@ class SandboxViewSet(PaymentRequestViewSet):
         tag="Sandbox",
         summary="Simulate an outcome",
         description=(
-            "Simulates an outcome of a payment request, of one of its payments or of one of its refunds. The history "
-            "and the signed webhooks are the same as for a real one; no node is called and no money moves. Staging "
-            "deployments only: production returns 404."
+            "Simulates an outcome of a payment request, a payment or a refund. The history and the signed webhooks "
+            "are the same as for a real payment or refund, but no node is called and no money moves. This works only "
+            "in staging: production returns 404."
         ),
         path={"id": "The payment request's `id`, a UUID."},
         body=SimulateSerializer,

@@ -48,7 +48,7 @@ _MAX_METADATA_VALUE = 500
 
 @extend_schema_field({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"})
 class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
-    """Accept any JSON value; validated together with other fields."""
+    """Accept any JSON value. `validate_together` checks it together with other fields."""
 
     def to_internal_value(self, data: Any) -> Any:
         return data
@@ -83,7 +83,7 @@ class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
     """Up to 50 pairs of strings, stored unchanged."""
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
-        """Validate the pairs; report each invalid pair under its key."""
+        """Report each invalid pair under its own key."""
         if not isinstance(data, Mapping):
             raise invalid(f"This should be an object of pairs of strings; got {kind_of(data)}.")
         if len(data) > _MAX_METADATA_PAIRS:
@@ -137,15 +137,16 @@ class PriceSerializer(StrictSerializer):
     "NewPaymentRequest", "The requested amount, token, chain and recipient.", examples.NEW_PAYMENT_REQUEST
 )
 class CreateRequestSerializer(StrictSerializer):
-    """The body of POST /api/payment-requests; `payments.api.link_serializers` reads one with a `payment_link`.
+    """The body of POST /api/payment-requests. For a body with a `payment_link`, see
+    `payments.api.link_serializers`.
 
-    The context's `merchant` limits the recipients; `create_request` checks that again under a lock.
+    `context["merchant"]` limits the recipients. `create_request` checks the recipient again under a lock.
     """
 
     checked_together: ClassVar[tuple[str, ...]] = (
         "amount", "price", "token_id", "chain_id", "recipient_address", "expires_in",
     )  # fmt: skip
-    # These fields are optional in the schema, because a body with a `payment_link` has none of them.
+    # Optional in the schema, because a body with a `payment_link` has none of these fields.
     schema_optional: ClassVar[tuple[str, ...]] = ("token_id", "chain_id", "recipient_address")
     alternatives: ClassVar[Alternatives] = Alternatives(
         names=("amount", "price"),
@@ -157,26 +158,26 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            'The amount in whole tokens, such as "12.50". Positive, with at most the token\'s `decimals` '
-            "fraction digits. Required unless another field, such as `price`, sets the amount."
+            'The amount in whole tokens, such as "12.50". It must be positive, with at most as many fraction '
+            "digits as the token's `decimals`. Required if no other field, such as `price`, sets the amount."
         ),
     )
     price = PriceSerializer(
         required=False,
         allow_null=True,
         help_text=(
-            "The price in a currency, instead of `amount`. It is converted once, at the current rate, and "
-            "rounded up. A request with a price lasts 900 seconds at most."
+            "The price in a currency, instead of `amount`. The service converts it once, at the current rate, and "
+            "rounds the amount up. A request with a price lasts 900 seconds at most."
         ),
     )
     token_id = WholeNumberField(help_text="The token's `id` in the catalogue.")
     chain_id = WholeNumberField(help_text="The `id` of the token's chain.")
     recipient_address = AddressField(
         help_text=(
-            "The wallet that receives the payment. On EVM, 20 bytes in hex; mixed case must be a valid "
-            "checksum. On Solana, a wallet's 32 bytes in base58, not its token account. Burn addresses, "
-            "precompiles, token contracts, mints, programs and routing providers' contracts are rejected. "
-            "If the merchant has allowed recipients, it must be one of them."
+            "The wallet that receives the payment. On EVM, the address is 20 bytes in hex; mixed case must be a valid "
+            "checksum. On Solana, it is the wallet's 32 bytes in base58, not a token account. Burn addresses, "
+            "precompiles, token contracts, mints, programs and routing providers' contracts are rejected. If the "
+            "merchant has allowed recipients, it must be one of them."
         )
     )
     external_id = TextField(
@@ -190,14 +191,16 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The https URL that customers return to after completion. The query gets `payment_request_id` "
-            "and `status`. Anyone can open the URL: a visit doesn't prove a payment."
+            "The https URL that customers return to after completion. The service adds `payment_request_id` and "
+            "`status` to the query. Anyone can open the URL: a visit doesn't prove a payment."
         ),
     )
     cancel_url = WebAddressField(
         required=False,
         allow_null=True,
-        help_text="The https URL for customers who cancel. The query gets `payment_request_id` and `status`.",
+        help_text=(
+            "The https URL for customers who cancel. The service adds `payment_request_id` and `status` to the query."
+        ),
     )
     description = TextField(
         max_length=500,
@@ -217,34 +220,36 @@ class CreateRequestSerializer(StrictSerializer):
         max_value=2_592_000,
         required=False,
         allow_null=True,
-        help_text="The lifetime in seconds. Default 3600; with a `price`, 900 is default and maximum.",
+        help_text="The lifetime in seconds. Default: 3600. With a `price`, the default and the maximum are 900.",
     )
     webhook_url = WebhookAddressField(
         required=False,
         allow_null=True,
-        help_text="The URL for this request's events, instead of your endpoint. The secret is the same.",
+        help_text=(
+            "The URL that receives this request's events instead of your endpoint. They are signed with your "
+            "endpoint's secret."
+        ),
     )
     payment_link = TextField(
         max_length=64,
         required=False,
         allow_null=True,
         help_text=(
-            "The `id` of a payment link that sets `token_id`, `chain_id`, `recipient_address`, `price` and "
-            "`expires_in`; don't send them. For a link with an open amount, send the customer's amount as "
-            "`amount`."
+            "The `id` of a payment link. The link sets `token_id`, `chain_id`, `recipient_address`, `price` and "
+            "`expires_in`: leave these out. For a link with an open amount, send the customer's amount as `amount`."
         ),
     )
     references = TrueOrFalseField(
         required=False,
         allow_null=True,
         help_text=(
-            "Whether transactions contain a payment reference. Default: the merchant's setting. Send false "
-            "for wallets that credit plain transfers only, such as some exchanges' deposit addresses."
+            "Whether transactions contain a payment reference. Default: the merchant's setting. Send false if the "
+            "recipient credits only plain transfers, as some exchanges' deposit addresses do."
         ),
     )
 
     def to_internal_value(self, data: Any) -> Any:
-        """Validate each field, then the fields together; report all failures at once."""
+        """Validate each field, then all fields together. Report every problem at once."""
         values, problems = self.read_fields(data)
         sent = self.alternatives.sent(data)
         for problem in self.alternatives.problems(sent, values.get("expires_in")):
@@ -259,9 +264,9 @@ class CreateRequestSerializer(StrictSerializer):
         return values
 
     def read_fields(self, data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Validate each field by itself; return valid fields and all problems.
+        """Return the valid fields and the problems, by field.
 
-        If there are problems, only the valid fields of `checked_together` are returned.
+        If a field has a problem, only the valid fields of `checked_together` are returned.
         """
         try:
             return super().to_internal_value(data), {}
@@ -297,7 +302,7 @@ class CreateRequestSerializer(StrictSerializer):
         return problems
 
     def _recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
-        """Return why the merchant doesn't allow the address. Raises AddressError if the chain rejects it."""
+        """Return the problem if the merchant doesn't allow this recipient. Raises AddressError."""
         merchant: Merchant = self.context["merchant"]
         problem = recipient_problem(merchant, chain.chain_type, address)
         if problem is not None:
@@ -307,7 +312,7 @@ class CreateRequestSerializer(StrictSerializer):
 
     @classmethod
     def order(cls, body: Any, merchant: Merchant) -> NewRequest:
-        """Validate a body. With a price, the amount is 0 until it is converted. Raises ValidationError."""
+        """Validate a body. Raises ValidationError. A price is converted later, so the amount is then 0."""
         data = cls.read(body, merchant=merchant)
         price = data.get("price")
         seconds = data.get("expires_in")
@@ -347,7 +352,7 @@ class RequestListQuery(SimulatedListQuery):
     created_before = TimeInQueryField(required=False, help_text="Only requests created before this time.")
 
     def validate_token_id(self, token_id: int) -> int:
-        """Accept active and inactive tokens, so that old requests can be listed."""
+        """Accept inactive tokens too: old requests have them."""
         if find_token(token_id, active_only=False) is None:
             raise invalid(f"There is no token {token_id}.", ErrorCode.TOKEN_UNKNOWN)
         return token_id
@@ -385,7 +390,7 @@ class SubmitTransactionSerializer(StrictSerializer):
     def transaction(self) -> tuple[Chain, str]:
         """Return the chain and the canonical hash. Raises ApiError."""
         chain_id = self.validated_data["chain_id"]
-        # Accept an inactive chain: transactions that were sent before it became inactive may still confirm.
+        # The chain may be inactive: its earlier transactions can still confirm.
         chain = find_chain(chain_id, active_only=False)
         if chain is None:
             raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
@@ -398,7 +403,7 @@ class SubmitTransactionSerializer(StrictSerializer):
 def require_payable_recipient(chain: Chain, address: str) -> None:
     """Raise AddressError if the chain rejects the recipient.
 
-    If the nodes are down, the address is accepted: building the transaction checks again.
+    If no node responds, accept the address: it is checked again when the transaction is built.
     """
     try:
         problem = get_client(chain).recipient_problem(address)

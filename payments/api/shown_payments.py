@@ -1,4 +1,4 @@
-"""Select the payments of a request that a response shows."""
+"""Select a request's payments for a response."""
 
 import uuid
 
@@ -32,21 +32,21 @@ _weightiest_query: CompiledQuery[Payment] = CompiledQuery(_weightiest, request=u
 
 
 def newest_payments(request: PaymentRequest) -> list[Payment]:
-    """Return the newest 20 payments, newest first, with the relations that their objects read."""
+    """Return the newest 20 payments, newest first. Loads the relations that their API objects read."""
     return _shown(request, _newest_query)
 
 
 def weightiest_payments(request: PaymentRequest) -> list[Payment]:
-    """Return 20 payments: bound ones first, then open ones, then failed ones; the newest first in each group.
+    """Return the 20 most important payments, newest first: bound payments, then open ones, then failed ones.
 
-    Anyone can submit hashes of transactions that pay nothing. They must not displace real payments.
+    Anyone can submit hashes of transactions that pay nothing. Such payments must not displace real ones.
     """
     chosen = _shown(request, _weightiest_query)
     return sorted(chosen, key=lambda payment: (payment.created_at, payment.id), reverse=True)
 
 
 def _shown(request: PaymentRequest, query: CompiledQuery[Payment]) -> list[Payment]:
-    # `payments.requests.reading` sets `has_payments`. Most requests have no payment yet, so this saves a query.
+    # `payments.requests.reading` sets `has_payments`. Most requests have no payment yet: this saves their query.
     if not getattr(request, "has_payments", True):
         return []
     payments = query.rows(request=request.pk)

@@ -63,7 +63,7 @@ _PAYMENT = {**_REQUEST, "payment_id": "The payment's `id`."}
 
 
 class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
-    """A merchant's payment requests; other merchants' requests return 404."""
+    """The merchant's own payment requests. Another merchant's request is a 404."""
 
     queryset = PaymentRequest.objects.none()
     lookup_field = "id"
@@ -73,11 +73,11 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
         return merchant_of(self.request).payment_requests.filter(is_refund=False)
 
     def get_permissions(self) -> list[BasePermission]:
-        """Require any active key to read, and `writing_needs` to write."""
+        """Any active key can read. To write, a key needs the permission `writing_needs`."""
         return [HasApiKey() if self.request.method in SAFE_METHODS else self.writing_needs()]
 
     def find(self, id: str) -> PaymentRequest:
-        """Return the merchant's request with this id. Raises ObjectMissing."""
+        """Raises ObjectMissing."""
         try:
             request_id = uuid.UUID(id)
         except ValueError:
@@ -89,7 +89,7 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
         return payment_request
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
-        """Forbid caching: the response is only for the holder of this API key."""
+        """Forbid caching, since the response is only for the holder of this API key."""
         final: Response = super().finalize_response(request, response, *args, **kwargs)
         final["Cache-Control"] = "no-store"
         return final
@@ -125,9 +125,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payment requests",
         summary="Create a payment request",
         description=(
-            "Creates a payment request for an amount of a token, or for a price that is converted into the "
-            "token. Send the customer to its `payment_url`. With a `payment_link`, the link sets the "
-            "token, chain, recipient and price."
+            "Creates a payment request for an amount of a token, or for a price that is converted into the token. "
+            "Send the customer to its `payment_url`. If you send `payment_link`, the link sets the token, chain, "
+            "recipient and price."
         ),
         body=CreateRequestSerializer,
         errors=[
@@ -200,10 +200,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Submit a transaction",
         description=(
-            "Submits a transaction that your customer sent, such as a payment in native coin whose hash "
-            "the checkout page could not submit. It is verified like any other, without the limits of the "
-            "public endpoint. If the transaction is known, its payment is returned; if that payment failed "
-            "and can be retried, this call retries it."
+            "Submits a transaction that your customer sent, for example if the checkout page was closed before it "
+            "could submit the hash. The limits of the public endpoint don't apply. If the transaction already has a "
+            "payment, that payment is returned. If it has failed and can be retried, this call retries it."
         ),
         path=_REQUEST,
         body=SubmitTransactionSerializer,
@@ -218,7 +217,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Effect:
-        """Submit a transaction: 201 with a new payment, 200 with a known one."""
+        """Submit a transaction. Returns 201 for a new payment, 200 for a known transaction."""
         payment_request = self.find(id)
         serializer = SubmitTransactionSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
@@ -268,9 +267,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Retry a failed payment",
         description=(
-            "Verifies a failed payment again. This works if the result can still change: after "
-            "`transaction_not_found` or `verification_timed_out`, or while the block is not final. A "
-            "payment has three retries; submitting its hash again uses one of them."
+            "Verifies a failed payment again. This works if the result can still change: the code is "
+            "`transaction_not_found` or `verification_timed_out`, or the transaction's block is not final. A payment "
+            "has three retries. Submitting its hash again also uses one."
         ),
         path=_PAYMENT,
         errors=[ErrorCode.RETRY_LIMIT_REACHED, ErrorCode.PAYMENT_NOT_RETRYABLE],
@@ -287,16 +286,15 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Accept a payment",
         description=(
-            "Accepts a payment that failed as `transaction_not_bound`, `transaction_ambiguous` or "
-            "`not_verifiable`. Everything except the binding is verified as for any payment. Check that "
-            "your customer sent the transaction: the service can't. The reason is stored in the history.\n\n"
-            "A request can be paid in full and still be active or expired. To complete it, accept one of its "
-            "credited payments. This happens if the payment arrived after the price had expired (you accept the "
-            "old rate), if a refund was cancelled or failed after the payment, or if a reorganised payment "
-            "is in the chain again. A payment that is already accepted is returned unchanged.\n\nThe error "
-            "is `payment_refunded` if the request is not paid in full because of refunds, and "
-            "`recipient_invalid` if another merchant's requests named this wallet first and it is not one "
-            "of your allowed recipients."
+            "Accepts a payment that failed as `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. "
+            "Everything except the binding is verified as for any payment. Check that your customer sent the "
+            "transaction, because the service can't. The reason is stored in the history.\n\n"
+            "A request can be paid in full and still be active or expired. To complete it, accept one of its credited "
+            "payments. There are three cases: the payment arrived after the price had expired (you accept the old "
+            "rate); a refund was cancelled or failed after the payment; or a reorganised payment is in the chain "
+            "again. A payment that is already accepted is returned unchanged.\n\nThe error is `payment_refunded` if "
+            "the request would be paid in full without its refunds. It is `recipient_invalid` if another merchant "
+            "used this recipient first and it is not one of your allowed recipients."
         ),
         path=_PAYMENT,
         body=AcceptPaymentSerializer,
@@ -313,7 +311,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         },
     )
     def accept(self, request: Request, id: str, payment_id: str) -> Effect:
-        """Accept an unbound transaction, or a credited payment of a request that is paid in full."""
+        """Accept a transaction that nothing links to the request, or a late payment of a request that is paid in
+        full.
+        """
         payment = self.find_payment(id, payment_id)
         serializer = AcceptPaymentSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)

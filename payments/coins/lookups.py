@@ -1,7 +1,7 @@
 """Look up payments on their chain: transactions by hash, and native coin at deposit addresses by balance.
 
-Each stored balance was read at a block. While that block is on the chain, the balance is valid and isn't read again. If
-a reorganisation removed the block, the balance is read again at the head.
+Each balance is stored with the block at which it was read. The balance stays valid while that block is on the
+chain. If a reorganisation removes the block, the balance is read again at the head.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ NATIVE = ""
 
 @dataclass(frozen=True)
 class Reading:
-    """The total that an address had received by this block, in base units."""
+    """The total that an address had received by this block, in base units. Sweeps don't reduce it."""
 
     block: Block
     received: int
@@ -32,13 +32,13 @@ def look_up(
     with_finality: bool,
     mentioning: Collection[str] = (),
 ) -> Snapshot:
-    """Return the chain's head and, by hash, the facts about these lookups. Raises ChainError."""
+    """Return the chain's head, and the facts about each lookup by its hash. Raises ChainError."""
     differences = [each for each in lookups if each.is_difference]
     hashes = sorted({each.transaction_hash for each in lookups} - {d.transaction_hash for d in differences})
     snapshot = client.look_up(hashes, with_finality=with_finality, mentioning=mentioning)
     if not differences:
         return snapshot
-    # Read the blocks after the head: each one found was still on the chain below that head, so its depth counts.
+    # Read these blocks after the head. If a block still exists then, its depth below that head is certain.
     facts, unclear = _facts_of(client, differences, snapshot.head)
     return replace(
         snapshot,
@@ -48,10 +48,11 @@ def look_up(
 
 
 def since_blocks(client: ChainClient, rows: Collection[DepositAddress]) -> dict[UUID, int]:
-    """Return, by request id, the first block whose sweeps are not yet included in the address's `swept`.
+    """Return the first block whose sweeps are not yet counted in `DepositAddress.swept`, by request id. Raises
+    ChainError.
 
-    Load the rows before this call. If a search stores sweeps in between, they are then missing from the total instead
-    of counted twice. Raises ChainError.
+    Load the rows before this call. If a search stores new sweeps in between, the total is then too low for a
+    moment. In the other order, those sweeps would be counted twice.
     """
     chains = {row.chain_id for row in rows}
     cursors = dict(DiscoveryCursor.objects.filter(pk__in=chains).values_list("pk", "coins_next_block"))
@@ -63,14 +64,14 @@ def since_blocks(client: ChainClient, rows: Collection[DepositAddress]) -> dict[
 
 
 def facts_of_reading(lookup: Lookup, reading: Reading, before: int) -> TransactionFacts | None:
-    """Return the reading in the form of a transaction that transferred the payment's amount; None if no coin is left.
+    """Express a balance as a transaction that transferred the payment's amount. Return None if no coin is left.
 
-    `before` is the coin that the request's other payments account for. The transfer's `gain` is all that the address
-    received: as for an account on Solana, the credits can't exceed it.
+    `before` is the coin that belongs to the request's other payments. The transfer's `gain` is all that the address
+    received, and limits the sum of the request's credits.
     """
     payment, left = lookup.payment, reading.received - before
     amount = left if payment.amount is None else min(left, payment.amount)
-    # If less is left than was credited, a reorganisation reversed the payment.
+    # Less is left than was credited, so a reorganisation reversed the payment.
     is_short = payment.status == Payment.Status.COMPLETED and left < (payment.amount_received or 0)
     if amount <= 0 or is_short:
         return None
@@ -82,7 +83,7 @@ def facts_of_reading(lookup: Lookup, reading: Reading, before: int) -> Transacti
 def _facts_of(
     client: ChainClient, lookups: Sequence[Lookup], head: Head
 ) -> tuple[dict[str, TransactionFacts | None], set[str]]:
-    """Return the facts by hash, and the hashes whose state no node could return now."""
+    """Return the facts by hash, and the hashes that no node could look up now."""
     heights = {each.block_number for each in lookups if each.block_number is not None}
     blocks = client.blocks(heights)
     readings: dict[str, Reading | None] = {}
@@ -109,7 +110,7 @@ def _facts_of(
 
 
 def _read_again(client: ChainClient, lookups: Sequence[Lookup], head: Head) -> Mapping[str, Reading | None]:
-    """Return a reading at the head for each lookup. Lookups that no node could read now are missing."""
+    """Read the balances at the head, by hash. If no node can read a balance now, its hash is missing."""
     rows = DepositAddress.objects.in_bulk({each.payment.request_id for each in lookups})
     since = since_blocks(client, rows.values())
     groups: dict[int, list[Lookup]] = defaultdict(list)

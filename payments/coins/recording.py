@@ -1,4 +1,4 @@
-"""Store a payment for native coin that has newly arrived at a deposit address."""
+"""Store a payment for new native coin at a deposit address."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -24,16 +24,16 @@ _ACTOR = "discovery"
 
 
 def differences_of(request: PaymentRequest) -> QuerySet[Payment]:
-    """Return the request's payments of native coin at its deposit address, oldest first, with their lookups."""
+    """Return the payments of native coin that were found at the request's deposit address. Oldest first."""
     own = Payment.objects.filter(request=request, deposit_sequence__isnull=False)
     return own.select_related("lookup").order_by("deposit_sequence")
 
 
 def record_reading(request_id: UUID, reading: Reading) -> bool:
-    """Store a payment for the coin that the address received by this block and that no payment accounts for.
+    """Store a payment for the coin that the address received and that belongs to no payment yet.
 
-    If a submitted transaction sent this coin, its payment is used instead of a new one. Return whether there was new
-    coin.
+    If the customer submitted the transaction that sent it, store the coin in that payment. Return True if there
+    was new coin.
     """
     with transaction.atomic():
         request = lock_request(request_id)
@@ -46,9 +46,9 @@ def record_reading(request_id: UUID, reading: Reading) -> bool:
 
 
 def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment | None:
-    """Return the payment, found by balance, that includes the coin of this mined transaction; None if there is none.
+    """Return the payment by balance that includes this transaction's coin, or None.
 
-    It is the first such payment whose block is the transaction's or a later one.
+    It is the first such payment in the transaction's block or a later one.
     """
     if facts.block is None or not coins_to(request.deposit_address or "", facts):
         return None
@@ -57,10 +57,10 @@ def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment
 
 
 def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
-    """Store this transaction as the source of a payment that was found by balance, unless it has one.
+    """Store this transaction as the source of a payment by balance, unless the payment has one.
 
-    The request must be locked. The transaction must have sent the whole amount: otherwise anyone who sends a part in
-    the same block could be named as the payer of all of it.
+    The request must be locked. The transaction must have sent the whole amount. Otherwise, a person who sends a
+    small part in the same block could be shown as the payer of all of it.
     """
     sent = sum(transfer.amount for transfer in coins_to(payment.lookup.credit_key, facts))
     if sent < (payment.amount or 0):
@@ -74,7 +74,9 @@ def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
 
 
 def _expects(request: PaymentRequest, parts: Sequence[Part], amount: int) -> bool:
-    """Whether the coin may be that of a payment whose block was reorganised away. If so, check that payment now."""
+    """Return True if the coin may belong to a payment whose block was reorganised away. Make that payment's check
+    due now.
+    """
     now = timezone.now()
     unread = [part.payment_id for part in parts if part.is_unread]
     if unread:
@@ -117,18 +119,19 @@ def _store(request: PaymentRequest, parts: Sequence[Part], reading: Reading, amo
             **columns,
         )
         return
-    # Clearing the lease keeps a running check from storing its result. Like workers, lock the lookup before the
-    # payment.
+    # Another worker may be checking this payment. It can't store its result after the lease is cleared. Lock the
+    # lookup before the payment, as workers do.
     again = {**looked_up, "next_check_at": timezone.now(), **FREE}
     Lookup.objects.filter(of_payment=submitted).update(**again)
-    # After a reorganisation, another transaction may have sent the coin. So this one is never treated as replaced.
+    # After a reorganisation, another transaction may have sent the coin. Without `nonce` and `effect`, this one never
+    # counts as replaced.
     Payment.objects.filter(pk=submitted.pk).update(**columns, nonce=None, effect="")
     note(submitted, "seen at the deposit address", actor=_ACTOR)
     notify(Channel.PAYMENTS, str(submitted.chain_id))
 
 
 def submitted_to(request_ids: Collection[UUID]) -> QuerySet[Payment]:
-    """Return the open payments of mined transactions that sent native coin to these requests' addresses."""
+    """Return open payments whose mined transaction sent native coin to these requests' deposit addresses."""
     return Payment.objects.filter(
         request__in=request_ids,
         chain=F("request__chain"),
@@ -140,7 +143,7 @@ def submitted_to(request_ids: Collection[UUID]) -> QuerySet[Payment]:
 
 
 def _submitted(request: PaymentRequest, parts: Sequence[Part], height: int, amount: int) -> Payment | None:
-    """Return the open payment of the earliest transaction, up to this block, that sent all of the new coin."""
+    """Return the earliest open payment, up to this block, whose transaction sent all of the new coin."""
     known = max((part.block or 0 for part in parts), default=0)
     waiting = submitted_to([request.pk]).filter(
         lookup__block_number__gt=known,

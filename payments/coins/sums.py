@@ -1,7 +1,7 @@
-"""Sum the native coin that the payments at a request's deposit address account for.
+"""Sum the native coin at a deposit address that belongs to known payments.
 
-The total that the address received, less this sum, is new. Payments that failed, and those whose block a reorganisation
-removed, account for 0.
+Subtract this sum from the total that the address received: the rest is new coin. Failed payments and reorganised
+payments count as 0.
 """
 
 from collections import defaultdict
@@ -13,7 +13,10 @@ from payments.models import Payment
 
 
 class Part(NamedTuple):
-    """A payment of native coin at a deposit address. `block` shows it; None if it was reorganised away."""
+    """A payment of native coin at a deposit address. `block` is the number of the block that showed the coin.
+
+    `block` is None after a reorganisation, until a balance shows the coin again.
+    """
 
     request_id: UUID
     payment_id: str
@@ -26,12 +29,12 @@ class Part(NamedTuple):
 
     @property
     def is_unread(self) -> bool:
-        """Whether the payment is open, and its coin was not yet seen again after a reorganisation."""
+        """Whether a reorganisation removed the coin of this open payment, and no balance has shown it again."""
         return self.status in Payment.OPEN and self.block is None
 
     @property
     def accounted(self) -> int:
-        """The part of the received coin that the payment accounts for, in base units."""
+        """The amount of received coin that belongs to this payment, in base units."""
         if self.status == Payment.Status.COMPLETED:
             return 0 if self.reorged else self.received or 0
         return 0 if self.status not in Payment.OPEN or self.is_unread else self.amount or 0
@@ -50,7 +53,7 @@ _COLUMNS = (
 
 
 def parts_of(request_ids: Collection[UUID]) -> Mapping[UUID, Sequence[Part]]:
-    """Return the payments of native coin of each request, as tuples, because there may be very many."""
+    """Return each request's payments of native coin. They are tuples, since a request can have very many."""
     found: dict[UUID, list[Part]] = defaultdict(list)
     rows = Payment.objects.filter(request__in=request_ids, deposit_sequence__isnull=False).order_by()
     for row in rows.values_list(*_COLUMNS):
@@ -60,14 +63,13 @@ def parts_of(request_ids: Collection[UUID]) -> Mapping[UUID, Sequence[Part]]:
 
 
 def accounted(parts: Iterable[Part]) -> int:
-    """Return how much received coin these payments account for."""
     return sum(part.accounted for part in parts)
 
 
 def accounted_beside(payment: Payment, parts: Iterable[Part]) -> int:
-    """Return how much of the received coin the request's payments before this one account for.
+    """Return how much received coin belongs to the request's earlier payments.
 
-    If a reorganisation reversed this payment, all others count as earlier.
+    If a reorganisation reversed this payment, return how much belongs to all its other payments.
     """
     sequence = payment.deposit_sequence or 0
     others = (part for part in parts if part.payment_id != payment.pk)

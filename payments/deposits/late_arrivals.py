@@ -1,7 +1,9 @@
-"""Complete a priced request that was paid by its deposit address after the price expired, if it was paid enough.
+"""Complete a request whose price expired before the money came to its deposit address, if the money was worth
+enough.
 
-An exchange may send the money hours late, and its customer can't speed it up. The amount is valued at the rate at its
-arrival. So a customer gains nothing by waiting for a better rate, and the merchant gets at least the price's worth.
+An exchange may send the money hours late, and the customer can't speed it up. The money is valued at the rate of
+its arrival. So the customer gains nothing by waiting for a better rate, and the merchant gets at least the price's
+worth.
 """
 
 import logging
@@ -37,8 +39,8 @@ def complete_worthy(
 ) -> bool:
     """Complete the request if its net amount was worth the price when the last late payment arrived.
 
-    Return True if it was completed, or if there is no rate now and the request is due again soon. Return False if the
-    merchant has to decide.
+    Return True if the request was completed. Also return True if no rate is available now: the request is due
+    again soon. Return False if the merchant has to decide.
     """
     at, late = now(), _late_arrivals(request)
     if not late or not request.can_be_accepted or request.price is None:
@@ -57,7 +59,10 @@ def complete_worthy(
 
 
 def _late_arrivals(request: PaymentRequest) -> Sequence[Payment]:
-    """Return the credited payments after the price expired, by arrival; none if any bypassed the deposit address."""
+    """Return the credited payments that came after the price expired, in the order of their arrival.
+
+    Return none if any of them did not go to the deposit address.
+    """
     late = request.payments.filter(
         status=Payment.Status.COMPLETED, after_price=True, accepted_by="", reorged=False
     )
@@ -73,7 +78,7 @@ def _arrived_at(payment: Payment) -> datetime:
 
 
 def _complete(request: PaymentRequest, late: Sequence[Payment], rate: Rate, now: datetime) -> bool:
-    """Lock the request, and complete it if its net amount is worth the price at this rate."""
+    """Complete the request if its net amount is worth the price at this rate. Locks the request."""
     with transaction.atomic():
         locked = lock_request(request.pk)
         is_unchanged = [each.pk for each in _late_arrivals(locked)] == [each.pk for each in late]

@@ -1,7 +1,7 @@
-"""Check deposit addresses again after their requests ended: weekly for a year, and at once if the merchant requests it.
+"""Check the deposit addresses of ended requests: weekly for a year, and at once if the merchant wants it.
 
-While a request is active and for 30 days afterwards, the chain's search covers its address with each block
-(`payments.discovery.deposits`). The weekly checks begin after those 30 days.
+While a request is active, and for 30 days afterwards, the chain's search finds payments to its address in each
+block (`payments.discovery.deposits`). The weekly checks begin after those 30 days.
 """
 
 import logging
@@ -50,10 +50,10 @@ LOOKS = Queue(
 
 @dataclass(frozen=True)
 class Step:
-    """The time of an address's next check (None: never), and the block from which that check searches.
+    """When an address is checked next (None: never), and the first block of that check.
 
-    `next_block` is None while the chain's search covers the address. `swept` is the total swept before that block; None
-    if unchanged.
+    `next_block` is None while the chain's search covers the address. `swept` is the total that was swept before
+    that block. If it is None, the stored total doesn't change.
     """
 
     next_look_at: datetime | None
@@ -68,7 +68,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Look:
-    """The number of payments found, the block from which to continue, and the chain's head when the check began."""
+    """The result of a check: how many payments it found, where the next check continues, and the head at the start."""
 
     found: int
     next_block: int
@@ -80,12 +80,14 @@ class Look:
 
 
 def first_look_at(request: PaymentRequest) -> datetime:
-    """Return the time of the first check of an address that is shown now."""
+    """Return the time of the first check, for an address that is shown now."""
     return request.expires_at + EACH_BLOCK_FOR
 
 
 def ended_at(request: PaymentRequest) -> datetime | None:
-    """Return when the request was last completed, expired or cancelled; None while it is active."""
+    """Return when the request ended: the last time that it was completed, expired or cancelled. None while it is
+    active.
+    """
     if request.status == PaymentRequest.Status.ACTIVE:
         return None
     times = (request.completed_at, request.expired_at, request.cancelled_at)
@@ -93,9 +95,9 @@ def ended_at(request: PaymentRequest) -> datetime | None:
 
 
 def leave_search(request: PaymentRequest, searched_until: int | None, now: datetime) -> Step:
-    """Return the next step of an address that the chain's search covers.
+    """Return the next step of an address while the chain's search covers it.
 
-    `searched_until` is the first block that this search has not reached; None if it has not begun.
+    The search has covered all blocks before `searched_until`. None means that it has not begun.
     """
     end = ended_at(request)
     if end is None:
@@ -108,7 +110,7 @@ def leave_search(request: PaymentRequest, searched_until: int | None, now: datet
 
 
 def after_look(request: PaymentRequest, next_block: int, now: datetime, *, is_whole: bool) -> Step:
-    """Return the next step after a weekly check. If the check did not reach the head, it continues at once."""
+    """Return the next step after a weekly check. A check that did not reach the head continues at once."""
     if not is_whole:
         return Step(now, next_block)
     end = ended_at(request) or now
@@ -117,7 +119,7 @@ def after_look(request: PaymentRequest, next_block: int, now: datetime, *, is_wh
 
 
 def next_week(now: datetime) -> datetime:
-    """Return the next weekly time. All addresses are checked at the same times, so that they share searches."""
+    """Return the next weekly time. It is the same for all addresses, so that one search can check many."""
     return _EPOCH + ((now - _EPOCH) // WEEK + 1) * WEEK
 
 
@@ -127,7 +129,7 @@ def look_again(
     client: Callable[[Chain], ChainClient] = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Check a batch of the addresses that are due on this chain; return their number."""
+    """Check a batch of the chain's due addresses. Return their number."""
     at = now()
     lease = LOOKS.claim(at, BATCH, chain_id)
     if not lease.keys:
@@ -156,7 +158,7 @@ def look_again(
 def look_soon(request: PaymentRequest) -> bool:
     """Make the weekly check of the request's address due now, even if its year is over.
 
-    Return False if there is no weekly check, because the chain's search covers the address with each block.
+    Return False if the address has no weekly check, since the chain's search still covers it.
     """
     rows = DepositAddress.objects.filter(request=request, next_block__isnull=False)
     return bool(rows.update(next_look_at=timezone.now()))
@@ -168,9 +170,9 @@ def look_now(
     client: Callable[[Chain], ChainClient] = get_client,
     seconds: float = math.inf,
 ) -> Look:
-    """Search for all payments to the request's address since the request was created, oldest first.
+    """Search for payments to the request's address in all blocks since the request was created, oldest first.
 
-    No further query is made once `seconds` have passed. Raises LookupError if no address was shown, and ChainError.
+    Stop after `seconds`. Raises LookupError if no address was shown, and ChainError.
     """
     give_up_at = time.monotonic() + seconds
     row = DepositAddress.objects.filter(request=request).select_related("request__token").first()
@@ -190,9 +192,9 @@ def look_now(
 
 
 def _leave(addresses: Sequence[DepositAddress], chain: Chain, lease: Lease, now: datetime) -> None:
-    """Store the next steps of addresses that the chain's search covers. If their 30 days are over, they leave it.
+    """Store the next step of each address. An address leaves the chain's search when its 30 days are over.
 
-    The cursor is locked, because the search moves it in one transaction with the addresses' `swept`.
+    Lock the cursor: the search changes the cursor and the addresses' `swept` together.
     """
     if not addresses:
         return
@@ -211,7 +213,7 @@ def _is_native(address: DepositAddress) -> bool:
 
 
 def _store(steps: Mapping[UUID, Step], lease: Lease) -> None:
-    """Write the next steps and release the lease, with one query for all addresses that have the same step."""
+    """Store the next steps and release the lease. Addresses with the same step share a query."""
     by_step: dict[Step, list[UUID]] = defaultdict(list)
     for pk, step in steps.items():
         by_step[step].append(pk)
@@ -223,7 +225,9 @@ def _store(steps: Mapping[UUID, Step], lease: Lease) -> None:
 def _search_coins(
     chain: Chain, client: Callable[[Chain], ChainClient], addresses: Sequence[DepositAddress], now: datetime
 ) -> dict[UUID, Step]:
-    """Read the balances of addresses for native coin. Those with an arrival to credit later are due within the hour."""
+    """Read the balances of these addresses. Check an address again within the hour if it has coin that can't be
+    credited yet.
+    """
     if not addresses:
         return {}
     results = own_search(chain, client(chain), addresses, now=now)

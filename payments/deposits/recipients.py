@@ -1,4 +1,4 @@
-"""Reject deposit addresses as recipients: money that arrives there belongs to another request."""
+"""Reject deposit addresses as recipients, since money that arrives there belongs to another request."""
 
 from chains import recipients
 from chains.families import AddressError
@@ -13,9 +13,10 @@ _shown: CompiledQuery[DepositAddress] = CompiledQuery(
 
 
 def recipient_address(chain: Chain, text: str) -> str:
-    """Return the canonical address of a request's or a refund's recipient.
+    """Return the canonical address of a recipient.
 
-    Raises AddressError if it is invalid, if money sent to it is lost, or if it is a deposit address on any chain.
+    Raises AddressError if the address is invalid or would lose the money, or if it is a deposit address on any
+    chain.
     """
     address = recipients.recipient_address(chain, text)
     contracts = chain.family.deposits

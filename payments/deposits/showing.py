@@ -1,8 +1,8 @@
 """Show the deposit address of a payment request, on the checkout page or through the API.
 
-Once an address was shown, the chain is searched for payments to it (`payments.discovery.deposits`). An address is shown
-only if nodes agree that money sent to it reaches the recipient. If the feature is switched off, no address is shown any
-more, but payments to the shown ones are still credited.
+Once an address was shown, the service searches its chain for payments to it (`payments.discovery.deposits`). It
+shows an address only after nodes agree that money sent there reaches the recipient. When the feature is switched
+off, payments to addresses that were already shown are still credited.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import note
 
 NODE_RETRY_SECONDS = 5
-# With these tokens, the amount that reaches the recipient may differ from the amount that arrived.
+# With these tokens, the recipient may get a different amount than the address received.
 UNSUITABLE_TAGS = frozenset({"rebasing", "fee_on_transfer"})
 
 _PROBLEMS = {
@@ -41,7 +41,8 @@ _PROBLEMS = {
         "No node of {chain} can show that a deposit address works for {token}. Pay with a wallet instead."
     ),
 }
-# Native coin is credited by balance, which doesn't show whether a recipient contract lent or sent back the coin.
+# Native coin is credited by balance. A balance doesn't show whether a recipient contract lent the coin or returned
+# it.
 _COIN_FOR_CONTRACT = (
     "The merchant's wallet is a contract on {chain}, so it has no deposit addresses for {token}. Pay with a wallet "
     "instead."
@@ -49,12 +50,12 @@ _COIN_FOR_CONTRACT = (
 
 
 def is_offered(request: PaymentRequest) -> bool:
-    """Whether the request's deposit address may be shown, without querying nodes."""
+    """Queries no node."""
     return _reason_against(request) is None and is_on(Feature.DEPOSIT_ADDRESSES) and request.is_available
 
 
 def shown_address(request: PaymentRequest) -> str | None:
-    """Return the address if it was shown before and may still be shown; else None."""
+    """Return None if the address was never shown, or may not be shown any more."""
     return request.deposit_address if request.deposit_address and is_offered(request) else None
 
 
@@ -64,13 +65,13 @@ def show_address(
     client: Callable[[Chain], ChainClient] = get_client,
     before_check: Callable[[], None] = lambda: None,
 ) -> Deposit:
-    """Return the request's deposit address. From now on, the chain is searched for payments to it.
+    """Return the request's deposit address, and search the chain for payments to it from now on.
 
     An address that was shown before is returned without a check, even if the request has ended. `before_check` is
-    called before nodes are queried, and may raise.
+    called before the first query to a node. It may raise.
 
     Raises ApiError: `deposit_address_unavailable`, `payment_request_not_active`, `node_unavailable`, or
-    `service_unavailable` if a kill switch stops it.
+    `service_unavailable` if the operator switched the feature off.
     """
     reason = _reason_against(request)
     if reason is not None:
@@ -107,12 +108,12 @@ def show_address(
 
 
 def _is_confirmed(request: PaymentRequest) -> bool:
-    """Whether the merchant confirmed that it controls the recipient on every chain. Only contracts need this."""
+    """Whether the merchant confirmed that it controls the recipient on every chain. Needed for contracts only."""
     return is_confirmed_contract(request.merchant, request.chain.chain_type, request.recipient_address)
 
 
 def _reason_against(request: PaymentRequest) -> str | None:
-    """Return why the request can't have a deposit address; None if it can."""
+    """Return why the request can't have a deposit address, or None."""
     token, chain = request.token, request.chain
     if request.is_refund:
         return "Refunds have no deposit addresses."
@@ -128,7 +129,6 @@ def _reason_against(request: PaymentRequest) -> str | None:
 
 
 def _require_active(request: PaymentRequest, now: datetime) -> None:
-    """Raise ApiError unless the request can be paid."""
     if request.status != PaymentRequest.Status.ACTIVE or request.is_past_expiry(now):
         state = request.status if request.status != PaymentRequest.Status.ACTIVE else "past its deadline"
         message = f"This payment request is {state}. Don't pay it."
@@ -147,7 +147,7 @@ def _deposit_of(request: PaymentRequest) -> Deposit:
 
 
 def _shown_before(request: PaymentRequest, deposit: Deposit) -> Deposit:
-    """Return the deposit. Raises ApiError if the shown address differs: an earlier release had other contracts."""
+    """Raises ApiError if the address was shown by an earlier release, whose contracts gave another address."""
     if deposit.address != request.deposit_address:
         raise _unavailable("This deposit address was shown by a release with other contracts.")
     return deposit

@@ -1,6 +1,7 @@
-"""Find what one merchant's deposit addresses hold, and build the unsigned transactions that sweep it.
+"""Find the balances of a merchant's deposit addresses, and build unsigned transactions that sweep them.
 
-Any account may send them. It pays the gas; the money goes to the requests' recipients.
+Any account may sign and send the transactions. The signer pays the gas, but the money can only go to the
+recipients of the requests.
 """
 
 from collections import defaultdict
@@ -24,10 +25,11 @@ _PLACES_AT_ONCE = 10_000
 
 @dataclass(frozen=True)
 class Waiting:
-    """The amount of one token (or native coin) to sweep, in base units, with a sweep for each address that holds it.
+    """The amount of one token or native coin to sweep, in base units. `sweeps` has one sweep for each address
+    that holds it.
 
-    `is_requested`: the addresses' requests are for this token, so its arrivals are credited. Other tokens are only
-    swept.
+    `is_requested` means that the requests of these addresses are for this token, so it is credited when it
+    arrives. A token that was sent by mistake is swept but not credited.
     """
 
     token: Token
@@ -42,10 +44,10 @@ class Waiting:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """The amounts to sweep at these addresses, requested tokens first.
+    """The amounts to sweep, requested tokens first.
 
-    `unknown` are the tokens whose contract did not return the balance of every address. `older` are addresses of an
-    earlier release with other contracts, which are not swept.
+    `unknown` lists tokens whose contract did not return every balance. `older` lists addresses of an earlier
+    release with other contracts. They are not swept.
     """
 
     contracts: DepositContracts
@@ -55,12 +57,11 @@ class SweepPlan:
 
     @property
     def calls(self) -> tuple[EvmCall, ...]:
-        """The calls that sweep everything."""
         sweeps = [sweep for each in self.waiting for sweep in each.sweeps]
         return tuple(call for call, _ in self.batches(sweeps))
 
     def batches(self, sweeps: Sequence[Sweep]) -> list[tuple[EvmCall, int]]:
-        """Return calls that make these sweeps, each with its number of sweeps."""
+        """Return the calls that make these sweeps, each with the number of sweeps in it."""
         parts = [sweeps[start : start + MAX_SWEEPS] for start in range(0, len(sweeps), MAX_SWEEPS)]
         return [(self.contracts.sweep(part), len(part)) for part in parts]
 
@@ -77,10 +78,10 @@ def plan_sweeps(
     client: Callable[[Chain], ChainClient] = get_client,
     newest: slice = _ALL,
 ) -> SweepPlan:
-    """Return what the merchant's shown addresses on the chain hold, and the sweeps that collect it.
+    """Read the balances of the merchant's addresses on a chain, and plan their sweeps.
 
-    `newest` selects a range of the addresses, newest first. Raises LookupError if the chain has no deposit
-    addresses, and ChainError.
+    `newest` is a slice of the addresses, newest first. Raises LookupError if the chain has no deposit addresses,
+    and ChainError.
     """
     contracts = chain.family.deposits if chain.is_installed else None
     if contracts is None:
@@ -109,7 +110,7 @@ def plan_sweeps(
                 grouped[is_requested, token].append((amount, Sweep(row.recipient_address, salt, contract)))
             elif amount is None and token not in unknown:
                 unknown.append(token)
-    # `sorted` is stable: requested tokens come first, then the others, both in the order of the catalogue.
+    # Requested tokens first. `sorted` is stable, so both groups keep the order of the catalogue.
     groups = sorted(grouped.items(), key=lambda group: not group[0][0])
     waiting = (
         Waiting(token, is_requested, sum(amount for amount, _ in held), tuple(sweep for _, sweep in held))
@@ -119,7 +120,9 @@ def plan_sweeps(
 
 
 def _tokens(merchant: Merchant, chain: Chain) -> QuerySet[Token]:
-    """Return the tokens that may have been sent: active ones, and those of the merchant's requests with addresses."""
+    """Return the tokens whose balances are read: active tokens, and tokens of the merchant's requests with
+    addresses.
+    """
     asked_for = PaymentRequest.objects.filter(merchant=merchant, chain=chain, deposit__isnull=False)
     is_wanted = Q(is_active=True) | Q(pk__in=asked_for.values("token"))
     return Token.objects.filter(is_wanted, chain=chain).order_by("pk")
@@ -128,7 +131,7 @@ def _tokens(merchant: Merchant, chain: Chain) -> QuerySet[Token]:
 def _balances(
     client: Callable[[Chain], ChainClient], chain: Chain, places: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], int]:
-    """Return the balance of each (address, token), except those that the token's contract does not return."""
+    """Return the balance of each (address, token). A pair is missing if the token's contract returns no balance."""
     balances: dict[tuple[str, str], int] = {}
     for start in range(0, len(places), _PLACES_AT_ONCE):
         balances |= client(chain).holdings(places[start : start + _PLACES_AT_ONCE])

@@ -1,11 +1,11 @@
-"""Find the native coin that arrives at deposit addresses, by their balances.
+"""Find native coin that arrives at deposit addresses. Transfers of native coin leave no log, so compare balances.
 
-Transfers of native coin leave no log. So each pass reads the balances of all addresses of a chain at one block, in
-large batches. If an address received more than its request's payments account for, the search finds the first block
-that shows the difference, and stores the difference as a payment. Verification decides whether it counts.
+Each pass reads the balances of all addresses of a chain at one block, in large batches. An address may have
+received more than its known payments. The search then finds the first block that shows the difference, and stores
+it as a payment. Verification decides whether that payment counts.
 
-Small arrivals, and those beyond 30 payments of a request, wait until the block that showed them is final. They are
-credited together, at most once an hour.
+Small arrivals wait until the block that showed them is final. They are credited together, at most once an hour. The
+same holds for all arrivals after the first 30 payments of a request.
 """
 
 from collections import defaultdict
@@ -37,7 +37,7 @@ MAX_STEPS = 5
 
 @dataclass(frozen=True)
 class Found:
-    """The number of payments found, and the amount swept up to the final block for each request's id."""
+    """The result of a search. `swept` is the amount swept up to the block `final`, by request id."""
 
     payments: int
     swept: Mapping[UUID, int]
@@ -47,7 +47,9 @@ class Found:
 
 @dataclass(frozen=True)
 class _Range:
-    """A search for the first block that shows more than `before`: after `low`, and not after the block of `seen`."""
+    """A search for the first block that shows more than `before`: after block `low`, and at the latest the block of
+    `seen`.
+    """
 
     row: DepositAddress
     before: int
@@ -56,15 +58,15 @@ class _Range:
 
 
 def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: datetime) -> int:
-    """Read the balances at the head; return how many payments were found.
+    """Read the balances at the head. Return how many payments were found.
 
-    The cursor moves only under the chain's lease. Raises ChainError.
+    The cursor moves only while this worker holds the chain's lease. Raises ChainError.
     """
     each_block = DepositAddress.objects.filter(IS_NATIVE, chain=chain, next_block__isnull=True)
     if not each_block.exists() or not client.search_limits().by_block:
         return 0
     head = client.look_up([], with_finality=True).head
-    # Read the rows before the cursor: the sweeps in `swept` are then all before it, so none is counted twice.
+    # Read the rows before the cursor. Then `swept` has no sweep after the cursor, and no sweep is counted twice.
     rows = list(with_amounts(each_block))
     if not rows:
         return 0
@@ -80,7 +82,7 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
             "coins_searched_at": now,
             "coins_read_block": head.latest,
         }
-        # Addresses that left the search meanwhile keep their own position and `swept`.
+        # An address may have left this search meanwhile. It then has a position and a `swept` of its own.
         if DiscoveryCursor.objects.filter(chain=chain, claim_id=claim_id).update(**moved):
             for pk, amount in found.swept.items():
                 DepositAddress.objects.filter(pk=pk, next_block__isnull=True).update(
@@ -90,7 +92,7 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
 
 
 def with_amounts(rows: QuerySet[DepositAddress]) -> QuerySet[DepositAddress]:
-    """Load only the columns that the search needs, because there may be very many rows."""
+    """Load only the columns that the search needs, since there may be very many rows."""
     columns = ("address", "chain", "shown_at", "next_block", "swept", "grouped_at", "request__amount")
     waiting = ("waiting_block", "waiting_hash", "waiting_received")
     return rows.select_related("request").only(*columns, *waiting).order_by("pk")
@@ -108,7 +110,7 @@ def find(
 ) -> Found:
     """Record what these addresses received up to the head. Raises ChainError.
 
-    `swept` of each row includes the sweeps before the block `since`. `read_until` is the block of the last reading.
+    `row.swept` includes the sweeps before the block `since`. `read_until` is the block of the last reading.
     """
     final = min(final_height(chain, head), head.latest)
     read = client.coins_received(
@@ -131,7 +133,7 @@ def find(
 def own_search(
     chain: Chain, client: ChainClient, rows: Collection[DepositAddress], *, now: datetime
 ) -> dict[UUID, Found]:
-    """Record what these addresses received up to the head, each from its own position.
+    """Record what these addresses received up to the head. The search of each address begins at its own position.
 
     Raises ChainError.
     """
@@ -152,9 +154,10 @@ def _by_request(rows: Iterable[DepositAddress], read: CoinsReceived) -> dict[UUI
 
 
 def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, list[Reading]]:
-    """Return, for each request, a reading at the first block that showed each arrival.
+    """Return a reading for each arrival, by request id: the balance at the first block that showed the arrival.
 
-    If nodes no longer have the state of a block, a later one is used. The last reading shows as much as the head.
+    If no node has the state of that block any more, a later block is used. The last reading shows as much as the
+    head.
     """
     steps: dict[UUID, list[Reading]] = defaultdict(list)
     left = list(ranges)
@@ -172,7 +175,10 @@ def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUI
 
 
 def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, Reading]:
-    """Find by bisection the first block that shows more than before, and return its reading. Addresses share calls."""
+    """Return the balance at the first block that shows more than before.
+
+    The block is found by bisection. Searches with the same next block share a call.
+    """
     places = {each.row.pk: each for each in ranges}
     while True:
         middles: dict[int, list[_Range]] = defaultdict(list)
@@ -187,7 +193,7 @@ def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> 
                     [each.row.address for each in group], since_block=since, at_block=height
                 )
             except ChainError:
-                # No node has the state of this block any more. Search on after it.
+                # No node has the state of this block any more: continue after it.
                 places |= {each.row.pk: _Range(each.row, each.before, height, each.seen) for each in group}
                 continue
             for each in group:
@@ -203,9 +209,12 @@ def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> 
 def _record(
     ranges: Sequence[_Range], seen: Mapping[UUID, Sequence[Reading]], sums: Mapping[UUID, int]
 ) -> int:
-    """Record the arrivals, or let small and frequent ones wait. Return the number of payments recorded."""
+    """Record the arrivals as payments, or let them wait if they are small or frequent. Return the number of
+    payments.
+    """
     counts = found_payments(seen.keys())
-    # The coin of a submitted transaction is recorded at once, however small: its open payment holds the request open.
+    # If the customer submitted the transaction, record its coin at once, even if it is small. Its open payment keeps
+    # the request open until then.
     submitted = set(submitted_to(seen.keys()).values_list("request_id", flat=True)) if seen else set()
     count = 0
     for each in ranges:
@@ -227,7 +236,7 @@ def _record(
 
 
 def _let_wait(row: DepositAddress, reading: Reading | None, *, is_recorded: bool) -> None:
-    """Store the waiting arrival, unless an earlier one is stored. A payment just recorded includes the earlier one."""
+    """Store the waiting arrival. An earlier one stays, unless a payment that was just recorded includes it."""
     if reading is None and not is_recorded:
         return
     if reading is not None and row.waiting_block is not None and not is_recorded:
@@ -250,7 +259,7 @@ def _waiting(reading: Reading | None) -> dict[str, object]:
 
 
 def _record_waiting(client: ChainClient, rows: Collection[DepositAddress], final: int, now: datetime) -> int:
-    """Record the waiting arrivals whose block is final, and forget those whose block a reorganisation removed."""
+    """Record the waiting arrivals whose block is final. Delete an arrival if a reorganisation removed its block."""
     due = [
         row
         for row in rows

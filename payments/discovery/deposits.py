@@ -1,10 +1,11 @@
-"""Find token transfers to deposit addresses in the logs of the requested tokens.
+"""Find token transfers to deposit addresses in the logs of the tokens' contracts.
 
-One search covers all addresses of a chain, many in each query. Each transaction found becomes a payment, as if it had
-been submitted, and verification decides what it pays.
+One search covers all addresses of a chain, with many addresses in each query. Each transaction found becomes a
+payment, like a submitted one. Verification decides how much it pays.
 
-Anyone can send tiny amounts very often. So transfers below a thousandth of the request's amount, and those beyond 30
-payments of a request, wait to be credited together (`payments.discovery.grouping`).
+Anyone can send tiny amounts very often. So a transfer waits if it is less than a thousandth of the request's
+amount. It also waits if the request has 30 such payments already. Transfers that wait are credited together
+(`payments.discovery.grouping`).
 """
 
 from collections import Counter
@@ -33,7 +34,7 @@ _Found = dict[tuple[UUID, str], int]
 
 
 class Shown(NamedTuple):
-    """A shown address with its request's token contract and amount, in base units."""
+    """A shown address. `token` and `amount` (in base units) are those of its request."""
 
     request_id: UUID
     address: str
@@ -43,20 +44,20 @@ class Shown(NamedTuple):
 
 
 def has_addresses(chain: Chain) -> bool:
-    """Whether the chain has addresses that its search covers with each block."""
+    """Whether the chain has addresses that are searched in each block."""
     return DepositAddress.objects.filter(chain=chain, next_block__isnull=True).exists()
 
 
 def search_for_deposits(chain: Chain, client: ChainClient, *, claim_id: UUID, now: datetime) -> int:
-    """Search the chain up to its head, as far as time allows; return how many payments were found.
+    """Search the chain up to its head, as far as time allows. Return how many payments were found.
 
-    The cursor moves only under the chain's lease. Raises ChainError.
+    The cursor moves only while this worker holds the chain's lease. Raises ChainError.
     """
     if not client.search_limits().by_block or not has_addresses(chain):
         return 0
     cursor = DiscoveryCursor.objects.get(chain=chain)
     head = client.head()
-    # Read the addresses after the head: one that is shown later can't have a transfer in a block up to this head.
+    # Read the addresses after the head. An address that is shown later can't have a transfer up to this head.
     addresses = shown(DepositAddress.objects.filter(chain=chain, next_block__isnull=True))
     if not addresses:
         return 0
@@ -76,8 +77,8 @@ def search_for_deposits(chain: Chain, client: ChainClient, *, claim_id: UUID, no
 
 
 def shown(addresses: QuerySet[DepositAddress]) -> list[Shown]:
-    """Return the addresses of requests for tokens. `payments.discovery.coins` handles requests for native coin."""
-    # Tuples instead of model instances, because there may be very many rows.
+    """Return the addresses whose request is for a token. For native coin, see `payments.discovery.coins`."""
+    # Tuples, not models, since there may be very many rows.
     columns = ("request_id", "address", "request__token__contract_address", "request__amount", "shown_at")
     of_tokens = addresses.exclude(request__token__contract_address="")
     return [Shown(*row) for row in of_tokens.order_by("pk").values_list(*columns)]
@@ -86,9 +87,9 @@ def shown(addresses: QuerySet[DepositAddress]) -> list[Shown]:
 def find(
     chain: Chain, client: ChainClient, addresses: Sequence[Shown], *, since: int, until: int
 ) -> tuple[int, int]:
-    """Record the payments to these addresses that were mined from `since` to `until`.
+    """Record payments to these addresses in the blocks from `since` to `until`.
 
-    Return how many were found, and the block from which to continue. Raises ChainError.
+    Return how many were found, and the block at which the next search begins. Raises ChainError.
     """
     arrivals = client.find_arrivals(
         {each.address: each.token for each in addresses}, since_block=since, until_block=until
@@ -103,7 +104,7 @@ def find(
 
 
 def _record(chain: Chain, client: ChainClient, large: _Found, small: _Found) -> int:
-    """Record the new payments among these transactions, or let them wait. Return the number of payments recorded."""
+    """Record the new transactions as payments, or let them wait. Return the number of payments."""
     if not large and not small:
         return 0
     hashes = sorted({hash_ for _, hash_ in (*large, *small)})
@@ -134,9 +135,9 @@ def _record(chain: Chain, client: ChainClient, large: _Found, small: _Found) -> 
 
 
 def pays(request: PaymentRequest, facts: TransactionFacts | None) -> bool:
-    """Whether the mined transaction sent some of the token to the request's deposit address.
+    """Return True if the mined transaction sent some of the token to the request's deposit address.
 
-    Return True also if it couldn't be read completely, because the transfer may be in the missing part.
+    Return True also if a part of the transaction can't be read, since the transfer may be in that part.
     """
     if facts is None or facts.block is None:
         return False
@@ -146,7 +147,7 @@ def pays(request: PaymentRequest, facts: TransactionFacts | None) -> bool:
 
 
 def found_payments(request_ids: Collection[UUID]) -> Counter[UUID]:
-    """Return, for each of these requests, the number of payments that were not submitted on the checkout page."""
+    """Return each request's number of payments that were not submitted on the checkout page."""
     payments = Payment.objects.filter(request__in=request_ids, submitted_publicly=False)
     rows = payments.order_by().values_list("request").annotate(Count("pk"))
     return Counter(dict(rows))

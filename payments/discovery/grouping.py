@@ -1,8 +1,9 @@
-"""Credit small and very frequent arrivals at a deposit address together: one payment and event, at most once an hour.
+"""Credit small and very frequent arrivals at a deposit address together: one payment and one event, at most once
+an hour.
 
-Anyone can send tiny amounts very often, for no more than the network's fee. Each such arrival is verified like any
-payment, but only once its block is final. So the service needn't check each of them for reorganisations. The payment
-has the hash of the last transaction. The record of each credited transfer has the hash of its own transaction.
+Anyone can send tiny amounts very often, for no more than the network's fee. Each arrival is verified like a
+payment, but only when its block is final. So no arrival needs a check for reorganisations. The payment has the
+hash of the last transaction. Each credited transfer is stored with the hash of its own transaction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +40,7 @@ from payments.verification.storing import store_together
 PERIOD = timedelta(hours=1)
 PAUSE = timedelta(minutes=1)
 MAX_IN_A_GROUP = 500
-# A transaction that no node has known for this long counts as reorganised away.
+# If no node knows a transaction for this long, it counts as reorganised away.
 FORGOTTEN_AFTER = timedelta(days=1)
 _REQUESTS_AT_ONCE = 10
 _ACTOR = "discovery"
@@ -47,7 +48,7 @@ _ACTOR = "discovery"
 
 @dataclass(frozen=True)
 class _Arrival:
-    """A final transaction that pays the request. `lookup` and its payment exist only in memory."""
+    """A final transaction that pays the request. `lookup` and its payment are not saved."""
 
     lookup: Lookup
     verdict: Paid
@@ -55,7 +56,9 @@ class _Arrival:
 
 
 def wait(chain: Chain, arrivals: Mapping[tuple[UUID, str], int]) -> None:
-    """Store the amounts of these transactions, by request id and hash, until the next group of their request."""
+    """Store these arrivals until the next group of their request. The keys are request id and hash, the values
+    amounts.
+    """
     if not arrivals:
         return
     now = timezone.now()
@@ -75,12 +78,12 @@ def wait(chain: Chain, arrivals: Mapping[tuple[UUID, str], int]) -> None:
 
 
 def next_group(grouped_at: datetime | None, now: datetime) -> datetime:
-    """Return when the next group may be credited if the last one was at `grouped_at`."""
+    """Return when the next group may be credited, if the last group was credited at `grouped_at`."""
     return now if grouped_at is None else max(now, grouped_at + PERIOD)
 
 
 def credited_for(chain: Chain, transaction_hashes: Sequence[str]) -> set[tuple[UUID, str]]:
-    """Return (request id, hash) for each of these transactions that was credited through a deposit address."""
+    """Return (request id, hash) of those transactions that were credited through a deposit address."""
     rows = ConsumedTransfer.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
     by_address = rows.filter(payment__bound_by=Payment.BoundBy.ADDRESS)
     return set(by_address.values_list("payment__request_id", "transaction_hash"))
@@ -91,9 +94,9 @@ def has_due(chain: Chain, now: datetime) -> bool:
 
 
 def credit_groups(chain: Chain, client: ChainClient, *, now: datetime) -> int:
-    """Credit the final transactions of the groups that are due on the chain. Return the number of payments.
+    """Credit the chain's due groups. Return the number of payments.
 
-    Raises ChainError.
+    Only final transactions are credited. Raises ChainError.
     """
     due = WaitingArrival.objects.filter(chain=chain, due_at__lte=now).order_by("due_at", "pk")
     keys = due.values_list("request_id", flat=True)[: _REQUESTS_AT_ONCE * MAX_IN_A_GROUP]
@@ -123,7 +126,7 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
             return False
         held = due.filter(pk__in=[row.pk for row in rows]).select_for_update()
         waiting = set(held.values_list("transaction_hash", flat=True))
-        # A transaction that has a payment of its own is credited with that payment instead.
+        # If a transaction already has a payment, that payment gets the credit instead.
         own = list(Payment.objects.filter(request=locked, chain=chain, transaction_hash__in=waiting))
         apart = {each.transaction_hash for each in own}
         for each in filter(is_given_up, own):
@@ -140,9 +143,8 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
         forgotten = unknown - snapshot.contradicted
         rest.filter(created_at__lt=now - FORGOTTEN_AFTER, transaction_hash__in=forgotten).delete()
         is_credited = _credit(locked, chain, counted, finality, now)
-        # After a credit, all other arrivals of the request wait for its next group, including those that came
-        # meanwhile. Without a credit, only the checked ones wait, so that others come first: a node may have invented
-        # the checked ones.
+        # After a credit, all the request's other arrivals wait for its next group. Without a credit, only the
+        # arrivals that were checked wait: a node may have invented them, so others come first.
         if is_credited:
             rest = WaitingArrival.objects.filter(request=locked, due_at__lte=now)
         rest.update(due_at=now + (PERIOD if is_credited else PAUSE))
@@ -150,7 +152,7 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
 
 
 def _lookup(request: PaymentRequest, row: WaitingArrival) -> Lookup:
-    """Return an unsaved lookup, with which the transaction can be evaluated."""
+    """Return an unsaved lookup for the evaluation of this transaction."""
     payment = Payment(request=request, chain=row.chain, transaction_hash=row.transaction_hash)
     return Lookup(
         of_payment=payment,
@@ -163,7 +165,9 @@ def _lookup(request: PaymentRequest, row: WaitingArrival) -> Lookup:
 def _evaluate(
     chain: Chain, lookups: Sequence[Lookup], snapshot: Snapshot, finality: Finality
 ) -> tuple[list[_Arrival], set[str]]:
-    """Return the final transactions that pay the request, by block, and the hashes of final ones that pay nothing."""
+    """Return the final transactions that pay the request, in the order of their blocks. Also return the hashes of
+    final transactions that pay nothing.
+    """
     inputs = collect_evidence(lookups, chain, snapshot, {})
     paid: list[_Arrival] = []
     refused: set[str] = set()
@@ -183,7 +187,7 @@ def _evaluate(
 def _credit(
     request: PaymentRequest, chain: Chain, arrivals: Sequence[_Arrival], finality: Finality, now: datetime
 ) -> bool:
-    """Credit the locked request with the transfers of these transactions that are not credited to a payment yet."""
+    """Credit the transfers of these transactions that no payment has yet. The request must be locked."""
     plan = plan_credits([(each.lookup, each.verdict.bound.transfers) for each in arrivals])
     counted = [each for each in arrivals if plan[each.lookup.payment.pk].received]
     if not counted:

@@ -1,7 +1,8 @@
 """Plan which merchants share a search of a chain, and how a finished search moves their cursors. Pure functions.
 
-A cursor moves past a block only when all watched requests of its merchant were searched for in it. A request that is
-first watched later can't have been paid in that block, because its reference was not published yet.
+A *watch* is a request that the search looks for. A merchant's cursor moves past a block only when all the
+merchant's watches were searched for in that block. A later watch can't have been paid there, since its reference
+was not published yet.
 """
 
 from collections.abc import Sequence
@@ -11,13 +12,13 @@ from uuid import UUID
 
 from chains.client import SearchLimits
 
-# Merchants whose next blocks are at most this far apart share a search.
+# Merchants share a search if their next blocks are at most this far apart.
 SPREAD = 20
 
 
 @dataclass(frozen=True)
 class Position:
-    """The position of a `MerchantCursor`, whose docstring explains the fields."""
+    """The position of a `MerchantCursor`. The model explains the fields."""
 
     next_block: int | None
     searched_at: datetime | None
@@ -29,7 +30,9 @@ class Position:
 
 @dataclass(frozen=True)
 class Place:
-    """A merchant's entry in a pass: its position, its number of watches, and the first block to search."""
+    """A merchant in the queue of a pass. `start` is the first block to search, `watches` the number of watched
+    requests.
+    """
 
     merchant_id: UUID
     position: Position
@@ -38,16 +41,16 @@ class Place:
     is_alone: bool = False
 
     def shares(self, limits: SearchLimits) -> bool:
-        """Whether one search has room for all of the merchant's watches and for other merchants."""
+        """Whether one search has room for all of this merchant's watches and some of other merchants."""
         return not self.is_alone and self.position.after is None and self.watches < limits.watches
 
 
 @dataclass(frozen=True)
 class Range:
-    """The end of the searched range, and the head when its first part was searched.
+    """The last block of a search (`until`), and the chain's head when its first part was searched.
 
-    `began_at` is the time when `until` was the head; None if `until` is below the head. The newest `look_back` blocks
-    below `head` may still change or may not be indexed yet.
+    `began_at` is when `until` was the head. It is None if `until` is below the head. The newest `look_back` blocks
+    below `head` may still change, or may not be indexed yet.
     """
 
     until: int
@@ -57,9 +60,9 @@ class Range:
 
 
 def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None) -> list[Place]:
-    """Return the places that share the next search: the first in the queue, and those that fit with it.
+    """Return the places that share the next search: the first place in the queue, and others that fit.
 
-    Their ranges must start near each other. `at_once` limits their number.
+    A place fits if its range starts near the first one's and the search has room. At most `at_once` places.
     """
     first = queue[0]
     if not first.shares(limits):
@@ -77,9 +80,9 @@ def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None
 
 
 def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Place | None:
-    """Return the place after a search from its start to the block before `reach`; None if there was no progress.
+    """Return the place after a search of the blocks before `reach`. Return None if it made no progress.
 
-    `last` is the last request that was searched for; None if all were.
+    `last` is the last request that was searched for. It is None if all were.
     """
     reach = max(place.start, min(reach, searched.until + 1))
     is_whole = reach == searched.until + 1
@@ -88,7 +91,7 @@ def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Pla
     began_at = searched.began_at if is_whole else None
     before = place.position
     if last is not None:
-        # The remaining watches are searched for in the same blocks before the cursor moves.
+        # The cursor stays until the remaining watches were searched for in the same blocks.
         position = replace(
             before, until_block=reach - 1, after=last, pass_head=searched.head, pass_began_at=began_at
         )

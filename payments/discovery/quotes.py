@@ -1,11 +1,11 @@
-"""Find swaps whose wallet returned no hash, by the ids of their quotes in the logs of pinned contracts.
+"""Find swaps whose wallet returned no hash. Their quotes' ids are in the logs of the providers' contracts.
 
-A quote's id is unique, and the provider's router logs it (`payments.evaluation.named_quotes`). One search covers all
-watched quotes of a chain. Each transaction found becomes a payment, as if it had been submitted, and verification
-decides what it pays.
+A quote's id is unique, and the provider's router logs it (`payments.evaluation.named_quotes`). One search covers
+all watched quotes of a chain. Each transaction found becomes a payment, like a submitted one. Verification
+decides how much it pays.
 
-Anyone can log an id once it is known. So transactions of other senders than the route's wallet, such as those of a
-contract account's bundler, are limited per request.
+Anyone can log an id once it is public. So each request has a limit for transactions from senders other than the
+route's wallet. A legitimate example is the bundler that sends for a contract account.
 """
 
 import logging
@@ -43,24 +43,24 @@ def chains_with_quotes(now: datetime) -> set[int]:
 
 
 def watched_quotes(cursor: DiscoveryCursor, now: datetime) -> QuerySet[Quote]:
-    """Return the built quotes of the cursor's chain whose request is active, or ended less than a day ago.
+    """Return the chain's watched quotes. They are built, and their request is active or ended less than a day ago.
 
-    The day is measured from the last search, so that swaps made during an outage are still found afterwards.
+    The day counts back from the last search, so that swaps made during an outage are still found.
     """
     since = min(cursor.quotes_searched_at or now, now) - AFTERWARDS
     return _watched_since(since).filter(route__chain=cursor.chain_id)
 
 
 def search_for_quotes(chain: Chain, client: ChainClient, *, claim_id: UUID, now: datetime) -> int:
-    """Search the chain up to its head, as far as time allows; return how many payments were found.
+    """Search the chain up to its head, as far as time allows. Return how many payments were found.
 
-    The cursor moves only under the chain's lease. Raises ChainError.
+    The cursor moves only while this worker holds the chain's lease. Raises ChainError.
     """
     cursor = DiscoveryCursor.objects.get(chain=chain)
     if not chain.routers or not client.search_limits().by_block or not watched_quotes(cursor, now).exists():
         return 0
     head = client.head()
-    # Read the quotes after the head: one that is built later can't have a transaction in a block up to this head.
+    # Read the quotes after the head. A quote that is built later can't have a transaction up to this head.
     quotes = list(watched_quotes(cursor, now).select_related("route").only(*_COLUMNS).order_by("pk"))
     contracts = {contract for quote in quotes for contract in contracts_of(quote.provider, chain)}
     since = _first_block(cursor, quotes, client, head, now) if quotes and contracts else head + 1
@@ -82,8 +82,8 @@ def search_for_quotes(chain: Chain, client: ChainClient, *, claim_id: UUID, now:
 
 
 def _watched_since(since: datetime) -> QuerySet[Quote]:
-    # The condition on `watched_until` uses the index. It goes a day further back, because a payment in flight can keep
-    # a request active for a day beyond its expiry.
+    # Use `watched_until` first, because it has an index. Allow it one more day, since a payment in flight can keep a
+    # request active for a day after its expiry.
     recent = Quote.objects.filter(watched_until__gt=since - timedelta(days=1)).alias(ended_at=_ENDED_AT)
     return recent.filter(Q(route__request__status=PaymentRequest.Status.ACTIVE) | Q(ended_at__gt=since))
 
@@ -91,7 +91,7 @@ def _watched_since(since: datetime) -> QuerySet[Quote]:
 def _first_block(
     cursor: DiscoveryCursor, quotes: Sequence[Quote], client: ChainClient, head: int, now: datetime
 ) -> int:
-    # Not `built_at`: it changes when a quote is returned again. `created_at` is never later.
+    # Use `created_at`, which is never later than `built_at`. `built_at` changes when a quote is returned again.
     oldest = min(quote.created_at for quote in quotes)
     position = Position(cursor.quotes_next_block, cursor.quotes_searched_at)
     block_time = timedelta(milliseconds=max(cursor.chain.block_time_ms, 1))
@@ -99,7 +99,7 @@ def _first_block(
 
 
 def _by_word(quotes: Sequence[Quote]) -> dict[bytes, Quote]:
-    """Return the quotes by the words that name them in a log: the id, or its first 8 bytes and zeros."""
+    """Return the quotes by the words that a log may contain: the whole id, or its first 8 bytes and then zeros."""
     by_word = {}
     for quote in quotes:
         bound_by = bytes(quote.bound_by)
@@ -110,7 +110,7 @@ def _by_word(quotes: Sequence[Quote]) -> dict[bytes, Quote]:
 
 
 def _record(chain: Chain, client: ChainClient, matches: Collection[tuple[Quote, str]]) -> int:
-    """Record the new payments among the transactions that name these quotes; return their number."""
+    """Record the new transactions that name these quotes as payments. Return their number."""
     hashes = sorted({hash_ for _, hash_ in matches})
     existing = decided_or_open(chain, hashes)
     new = [(quote, hash_) for quote, hash_ in matches if (quote.route.request_id, hash_) not in existing]
@@ -146,7 +146,7 @@ def _record(chain: Chain, client: ChainClient, matches: Collection[tuple[Quote, 
 
 
 def _by_request(matches: Collection[tuple[Quote, str]]) -> dict[UUID, list[tuple[Quote, str]]]:
-    """Group the matches by request, with each transaction once."""
+    """Group the matches by request. Each transaction appears once."""
     by_request: dict[UUID, dict[str, Quote]] = defaultdict(dict)
     for quote, hash_ in matches:
         by_request[quote.route.request_id].setdefault(hash_, quote)

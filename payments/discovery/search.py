@@ -1,10 +1,11 @@
-"""Find payments whose checkout was closed before the hash was submitted, or whose wallet returned none.
+"""Find payments whose hash was never submitted: the customer closed the checkout, or the wallet returned no hash.
 
-Each chain is searched in short passes with a limited number of searches. Merchants take turns, so that a merchant with
-very many requests delays only itself. Merchants whose ranges start near each other share a search. A `MerchantCursor`
-stores how far the chain was searched for each merchant. Swaps and transfers to deposit addresses have no reference:
-`payments.discovery.quotes`, `payments.discovery.deposits` and `payments.discovery.coins` search for them afterwards, in
-the same turn.
+A short pass with a limited number of searches runs for each chain. Merchants take turns, so that a merchant with
+very many requests delays only itself. Merchants whose ranges start near each other share a search. A
+`MerchantCursor` stores how far the chain was searched for a merchant.
+
+This search finds references. Swaps and transfers to deposit addresses have none. After each pass,
+`payments.discovery.quotes`, `payments.discovery.deposits` and `payments.discovery.coins` search for them.
 """
 
 import logging
@@ -36,7 +37,7 @@ SEARCHES = Queue(model=DiscoveryCursor, due="due_at", owner="chain_id", lane="ch
 
 
 def chains_to_search(now: datetime) -> list[int]:
-    """Return the ids of the chains whose search is due and that have something to search for."""
+    """Return the ids of chains that are due for a search and have something to search for."""
     due = set(SEARCHES.lanes(now))
     with_cursors = set(MerchantCursor.objects.values_list("chain_id", flat=True).distinct())
     with_quotes = chains_with_quotes(now)
@@ -61,7 +62,7 @@ def search_chain(
     client: Callable[[Chain], ChainClient] = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Run one pass over the chain if it is due; return how many payments were found."""
+    """Run one pass over the chain if it is due. Return how many payments were found."""
     at = now()
     DiscoveryCursor.objects.get_or_create(chain_id=chain_id, defaults={"due_at": at})
     lease = SEARCHES.claim(at, 1, chain_id)
@@ -76,7 +77,7 @@ def search_chain(
 
 
 def expect_by_link(request: PaymentRequest) -> None:
-    """Start searching for the request's reference, because a wallet link with it is about to be shown."""
+    """Search for the request's reference from now on. Call this before a wallet link with the reference is shown."""
     unseen = PaymentRequest.objects.filter(pk=request.pk, link_shown_at__isnull=True)
     if request.link_shown_at is None:
         unseen.update(link_shown_at=timezone.now())
@@ -85,7 +86,7 @@ def expect_by_link(request: PaymentRequest) -> None:
 def _search(
     chain: Chain, lease: Lease, client: Callable[[Chain], ChainClient], now: Callable[[], datetime]
 ) -> int:
-    """Run one pass over the chain and release the lease; return how many payments were found."""
+    """Run one pass over the chain and release the lease. Return how many payments were found."""
     pause = max(SHORTEST_PAUSE, timedelta(milliseconds=chain.block_time_ms))
     count, error = 0, None
     try:

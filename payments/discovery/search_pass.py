@@ -1,4 +1,4 @@
-"""One pass over a chain: a limited number of searches, in which merchants take turns."""
+"""One pass over a chain: a limited number of searches. Merchants take turns."""
 
 import logging
 from collections import defaultdict, deque
@@ -27,17 +27,17 @@ logger = logging.getLogger(__name__)
 TIME_FOR_A_PASS = timedelta(seconds=10)
 MOST_FAILURES_IN_A_ROW = 5
 LATE = timedelta(seconds=60)
-# At least this many blocks below the head are searched again: they may be reorganised, and node indexes lag behind.
+# Search at least this many of the newest blocks again, since they may be reorganised, and nodes may index them late.
 FEWEST_SEARCHED_AGAIN = 20
 
 
 class LeaseLost(Exception):
-    """The lease expired, so another worker may search the chain."""
+    """Another worker may search the chain now, since this worker's lease has expired."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """The watched requests of one merchant in one search; `is_last` if there are no more."""
+    """A merchant's watched requests in one search. `is_last` means that the merchant has no more."""
 
     place: Place
     requests: Sequence[Watched]
@@ -46,7 +46,7 @@ class Page:
 
 @dataclass
 class Pass:
-    """A running pass, with the head when it began and the queue of merchants."""
+    """A running pass. `head` is the chain's head when it began."""
 
     chain: Chain
     lease: Lease
@@ -65,9 +65,9 @@ class Pass:
 
     @classmethod
     def begin(cls, chain: Chain, lease: Lease, client: ChainClient, now: Callable[[], datetime]) -> "Pass":
-        """Create a pass over all merchants with watched requests. Raises ChainError if no node returns the head."""
+        """Create a pass for all merchants with watched requests. Raises ChainError if no node returns the head."""
         began_at, head = now(), client.head()
-        # Read the requests after the head: one that is watched later can't have been paid in a block up to this head.
+        # Read the requests after the head. A request that is watched later can't have been paid up to this head.
         cursor, merchants = _cursors(chain, began_at)
         block_time = timedelta(milliseconds=max(chain.block_time_ms, 1))
         queue: deque[Place] = deque()
@@ -77,7 +77,7 @@ class Pass:
                 position, watching.oldest, client, head=head, block_time=block_time, now=began_at
             )
             place = Place(own.merchant_id, restarted(position, start), watching.watches, start, own.is_alone)
-            # Skip cursors beyond the head: an earlier head came from a node that was ahead.
+            # A cursor can be beyond the head, if it came from a node that was ahead. Skip it.
             if start <= head + 1:
                 queue.append(place)
         limits = client.search_limits()
@@ -85,18 +85,17 @@ class Pass:
 
     @property
     def has_more(self) -> bool:
-        """Whether the pass ended before the search reached the head for every merchant."""
+        """Whether some merchants were not searched up to the head."""
         return bool(self.queue)
 
     @property
     def has_failed(self) -> bool:
-        """Whether every search failed."""
         return self.error is not None and self.searches == 0
 
     def run(self) -> None:
-        """Search for the queued merchants until the budget is used up. ChainErrors are stored in `error`.
+        """Search for the queued merchants until the time or the number of searches is used up.
 
-        Raises LeaseLost as soon as the lease has expired.
+        ChainErrors are stored in `error`. Raises LeaseLost as soon as the lease has expired.
         """
         merchants = len(self.queue)
         failures = 0
@@ -116,7 +115,10 @@ class Pass:
         self._finish(merchants)
 
     def _take_group(self) -> list[Place]:
-        """Remove the places of the next search from the queue. Store their turn now, because the search may fail."""
+        """Take the places of the next search from the queue.
+
+        Store their turn first, so that others follow if the search fails.
+        """
         group = next_group(self.queue, self.limits, self.merchants_at_once)
         ids = {place.merchant_id for place in group}
         self.queue = deque(place for place in self.queue if place.merchant_id not in ids)
@@ -126,7 +128,7 @@ class Pass:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Open a transaction that holds the lease. Raises LeaseLost if it has expired."""
+        """Open a transaction that locks the lease. Raises LeaseLost if the lease has expired."""
         with transaction.atomic():
             held = DiscoveryCursor.objects.filter(chain=self.chain, claim_id=self.lease.claim_id)
             if held.select_for_update(no_key=True).first() is None or not self.lease.holds(self.chain.pk):
@@ -134,7 +136,7 @@ class Pass:
             yield
 
     def _search(self, group: Sequence[Place]) -> None:
-        """Search for the group's watches, record the payments found, then move the cursors."""
+        """Search for the group's watches and record the payments. Then move the cursors."""
         pages = self._pages(group)
         requests = [request for page in pages for request in page.requests]
         searched = self._range(group[0].position)
@@ -153,7 +155,9 @@ class Pass:
         self._move(pages, searched, reach, looked_up)
 
     def _range(self, position: Position) -> Range:
-        """Return the range of the merchant's unfinished pass, else the range up to the head."""
+        """Return the range of the merchant's unfinished pass, if there is one. Otherwise return the range up to
+        the head.
+        """
         look_back = searched_again(self.chain)
         if position.until_block is None:
             return Range(self.head, self.head, self.began_at, look_back)
@@ -173,7 +177,7 @@ class Pass:
         return [Page(place, of_merchant[place.merchant_id], is_last=True) for place in group]
 
     def _move(self, pages: Iterable[Page], searched: Range, reach: int, looked_up: int) -> None:
-        """Move the cursors after a search for the first `looked_up` requests of the pages."""
+        """Move the cursors. The search covered the first `looked_up` requests of the pages."""
         moves: dict[Position, list[UUID]] = defaultdict(list)
         for page in pages:
             done = min(len(page.requests), looked_up)
@@ -187,7 +191,8 @@ class Pass:
             if place is None:
                 continue
             if place.position.after is None and searched.head < self.head:
-                # An earlier pass began this range. Its newest blocks could still change then, so search them again.
+                # An earlier pass searched the first part of this range. Its newest blocks could still change then:
+                # search them again.
                 place = replace(place, start=min(place.start, place.position.next_block or 0))
             moves[place.position].append(place.merchant_id)
             if not is_finished(place, self.head):
@@ -197,7 +202,7 @@ class Pass:
                 self._cursors_of(merchant_ids).update(**asdict(position))
 
     def _note_failure(self, group: Sequence[Place], error: ChainError) -> None:
-        """Store the error. Split the group, so that one merchant's search does not make the others fail."""
+        """Store the error. Halve the group, so that the merchant whose search fails does not make the others fail."""
         self.error = error
         if len(group) == 1:
             self.failed_alone.append(group[0].merchant_id)
@@ -227,7 +232,7 @@ class Pass:
         cursor = DiscoveryCursor.objects.filter(chain=self.chain)
         cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
         if self.reached is not None:
-            # The chain's position may move now: every merchant with watched requests has its own cursor.
+            # The chain's position is used only for new merchants: all others have a cursor. So it may move now.
             stable_until = max(min(self.reached, self.head + 1 - searched_again(self.chain)), 0)
             cursor.update(next_block=Greatest("next_block", Value(stable_until)))
             if self.reached > self.head:
@@ -240,16 +245,17 @@ class Pass:
 
 
 def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[MerchantCursor, Watching]]]:
-    """Return the chain's cursor and the cursors of merchants with watched requests, least recent turn first.
+    """Return the chain's cursor, and the merchants' cursors: the merchant with the oldest turn first.
 
-    New merchants get a cursor at the chain's position; cursors of merchants without watched requests are deleted. The
-    chain's row is locked, so that a slow worker can't delete a cursor that another has just created.
+    A merchant with its first watched request gets a cursor at the chain's position. The cursor of a merchant
+    without watched requests is deleted. Lock the chain's row, so that a slow worker can't delete a cursor that
+    another has just created.
     """
     with transaction.atomic():
         cursor = DiscoveryCursor.objects.select_for_update().get(chain=chain)
         begin_at = cursor.next_block
         if begin_at is not None and cursor.searched_at is None:
-            # An earlier release stored the block after the head as the position: search the newest blocks again.
+            # An earlier release stored the block after the head here. Search the newest blocks again.
             begin_at = max(begin_at - searched_again(chain), 0)
         watching = by_merchant(watched(chain, now))
         own = MerchantCursor.objects.filter(chain=chain)
@@ -272,7 +278,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
 
 
 def searched_again(chain: Chain) -> int:
-    """Return how many blocks below the head are searched again: at least as many as a node may lag behind."""
+    """Return how many of the newest blocks are searched again. A node may lag behind by as many."""
     return max(FEWEST_SEARCHED_AGAIN, head_allowance(chain))
 
 
@@ -288,7 +294,7 @@ def _position(cursor: MerchantCursor) -> Position:
 
 
 def _record(chain: Chain, requests: Iterable[Watched], matches: Sequence[tuple[bytes, str]]) -> int:
-    """Record the new payments among those found; return their number."""
+    """Record the new transactions as payments. Return their number."""
     if not matches:
         return 0
     ids = {request.watch.reference: request.request_id for request in requests}

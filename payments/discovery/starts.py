@@ -1,4 +1,4 @@
-"""Find the block from which a merchant's search continues."""
+"""Find the block at which a merchant's search continues."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -7,10 +7,10 @@ from chains.client import ChainClient, ChainError
 from payments.discovery.plan import Position
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 
-# Searching this many blocks is faster than looking up the block at a given time.
+# Searching this many blocks is faster than finding the block of a given time.
 NEAR = 100
 FINE, COARSE = timedelta(minutes=1), timedelta(hours=1)
-# If no node can look up block times, assume that blocks come this many times faster than the catalogue says.
+# If no node can look up block times, assume blocks twice as fast as the catalogue says.
 MARGIN = 2
 
 
@@ -23,9 +23,10 @@ def start_of(
     block_time: timedelta,
     now: datetime,
 ) -> int:
-    """Return the first block to search for a merchant whose first watched reference was published at `oldest`.
+    """Return the first block to search for a merchant, or a block after `head` if nothing is new.
 
-    It is after `head` if there is nothing new. If no node responds, the search continues at the cursor.
+    `oldest` is when the first of its watched references was published. If no node responds, return the cursor's
+    block.
     """
     next_block, limits = position.next_block, client.search_limits()
     if not limits.by_block:
@@ -36,16 +37,16 @@ def start_of(
         if was_searched or head - next_block <= NEAR:
             return next_block
     try:
-        # The time is rounded, so that many merchants share a cached response.
+        # Round the time, so that many merchants share a cached response.
         first = client.block_at(_rounded_down(given_out, now))
     except ChainError:
-        # Nodes may have pruned old blocks, so estimate the block from the block time.
+        # Nodes may have deleted old blocks, so estimate the block from the block time.
         first = head - MARGIN * ((now - given_out) // block_time) if next_block is None else 0
     return max(next_block or 0, min(first, head), 0)
 
 
 def restarted(position: Position, start: int) -> Position:
-    """Return the position without its unfinished pass if no blocks of that pass are left to search."""
+    """Forget the unfinished pass if none of its blocks are left to search."""
     if position.until_block is None or start <= position.until_block + 1:
         return position
     return replace(position, until_block=None, after=None, pass_head=None, pass_began_at=None)

@@ -1,9 +1,8 @@
-"""Select the payment requests for which a chain is searched.
+"""Select the payment requests that a chain is searched for: the *watched* requests.
 
-Only transactions that the service built, or that a wallet made from a wallet link, carry a reference. So
-requests with a built route or a shown link are watched while they are active and for a day afterwards.
-Requests that carry refunds have no deadline: they are watched until the refund's `watched_until`, whatever
-their state.
+A transaction carries a reference only if the service built it, or if a wallet made it from a wallet link. So a
+request is watched once a route was built or a link was shown, until a day after its end. A request that carries a
+refund has no deadline. It is watched until the refund's `watched_until`, whatever its status.
 """
 
 from collections.abc import Collection
@@ -24,7 +23,7 @@ AFTERWARDS = timedelta(days=1)
 
 
 class Watched(NamedTuple):
-    """A watched request, with the properties that identify its payment."""
+    """`watch` has the request's reference, token and recipient."""
 
     request_id: UUID
     merchant_id: UUID
@@ -33,9 +32,9 @@ class Watched(NamedTuple):
 
 @dataclass(frozen=True)
 class Watching:
-    """The number of watched requests of one merchant on a chain, and when the first of their references was published.
+    """One merchant's watched requests on a chain. `oldest` is when the first of their references was published.
 
-    No earlier transaction can carry one of these references, even if the requests were created before.
+    No earlier transaction can carry one of these references, even if the requests are older.
     """
 
     merchant_id: UUID
@@ -44,10 +43,10 @@ class Watching:
 
 
 def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
-    """Return the requests on the chain to search for.
+    """Return the chain's watched requests.
 
-    The day after a request's end is measured from the last search for its merchant, so that payments made during an
-    outage are still found afterwards.
+    A request is watched for a day after its end. The day counts back from the merchant's last search. So payments
+    made during an outage are still found after it.
     """
     cursor = DiscoveryCursor.objects.filter(chain=chain).first()
     default = (cursor and cursor.searched_at) or now
@@ -55,15 +54,15 @@ def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
     earliest = own.aggregate(at=Min("searched_at"))["at"] or default
     of_merchant = Subquery(own.filter(merchant=OuterRef("merchant")).values("searched_at"))
     searched_at = Least(Coalesce(of_merchant, Value(default)), Value(now))
-    # The first condition on `ended_at` has a constant, so that it can use the index. The second one is exact.
+    # The first condition on `ended_at` has a constant, so it can use the index. The second condition is exact.
     searched_since = min(earliest, default, now)
     since = searched_since - AFTERWARDS
     ended = Q(ended_at__gt=since) & Q(ended_at__gt=searched_at - Value(AFTERWARDS))
-    # A swap's transaction carries its provider's id instead of a reference.
+    # A swap has no reference, so only direct routes count here.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     handed_out = Q(link_shown_at__isnull=False) | Exists(built)
     usual = Q(is_refund=False) & (Q(status=PaymentRequest.Status.ACTIVE) | ended)
-    # A list instead of a subquery, so that the condition can use the indexes. There are few watched refunds.
+    # A list, not a subquery, so that PostgreSQL can use the indexes. There are few watched refunds.
     refunds = Refund.objects.filter(watched_until__gt=searched_since, carrier__chain=chain)
     carriers = list(refunds.order_by().values_list("carrier_id", flat=True))
     return PaymentRequest.objects.alias(ended_at=ENDED_AT).filter(
@@ -72,10 +71,10 @@ def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
 
 
 def by_merchant(requests: QuerySet[PaymentRequest]) -> dict[UUID, Watching]:
-    # Not `built_at`: it changes when a route is built again. `created_at` is never later.
+    # Use `created_at`, which is never later than `built_at`. `built_at` changes when a route is built again.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     offered_at = Subquery(built.order_by("created_at").values("created_at")[:1])
-    # If a refund was not watched for a while, the search for it starts at the time when it was watched again.
+    # If a refund was not watched for a while, its search starts when the service watches it again.
     watched_from = Subquery(Refund.objects.filter(carrier=OuterRef("pk")).values("watched_from"))
     handed_out_at = Least("link_shown_at", offered_at)
     rows = requests.order_by().annotate(given_out_at=Greatest(handed_out_at, watched_from))
@@ -92,11 +91,11 @@ def watched_of(
     after: UUID | None,
     most: int | None,
 ) -> list[Watched]:
-    """Return the merchants' watched requests ordered by id, at most `most` of them `after` the given id."""
+    """Return the merchants' watched requests by id: those `after` the given id, at most `most`."""
     rows = requests.filter(merchant_id__in=merchant_ids).order_by("pk")
     if after is not None:
         rows = rows.filter(pk__gt=after)
-    # Tuples instead of model instances, because there may be very many rows.
+    # Tuples, not models, since there may be very many rows.
     columns = rows.values_list(
         "pk", "merchant_id", "reference", "token__contract_address", "recipient_address"
     )

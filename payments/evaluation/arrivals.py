@@ -1,7 +1,7 @@
-"""Select the transfers of a transaction that arrived at a request's own addresses. Pure functions.
+"""Select the transfers that arrived at a request's own addresses. Pure functions.
 
-A request's own addresses are its recipient and, once it was shown, its deposit address. A transfer to the deposit
-address counts like one to the recipient. It counts when it arrives there, and not again when it is swept on.
+A request's own addresses are its recipient and its deposit address, if that was shown. A transfer counts when it
+arrives at the deposit address. It doesn't count again when it is swept to the recipient.
 """
 
 from collections import Counter, defaultdict
@@ -18,9 +18,10 @@ def arrived_transfers(
     forwarders: Collection[str],
     signer: str,
 ) -> list[Transfer]:
-    """Return the transfers to the `own` addresses, less the amounts returned to the payers in the same transaction.
+    """Return the transfers to the request's `own` addresses. Deduct what the same transaction returned to the
+    payers.
 
-    `forwarders` are the deposit addresses, of any request, that sent something in the transaction.
+    `forwarders` are the deposit addresses of any request that sent something in this transaction.
 
     On Solana, the account's gain limits the credits too. The gain alone is not enough: a payer who gets the money
     back could be credited with another payer's delivery.
@@ -35,7 +36,9 @@ def arrived_transfers(
 
 
 def coins_to(address: str, facts: TransactionFacts) -> tuple[Transfer, ...]:
-    """Return the transfers of native coin to this deposit address. If unmined, return the intended transfers."""
+    """Return the transfers of native coin to this deposit address. For an unmined transaction, return the
+    intended transfers.
+    """
     is_mined = facts.block is not None
     moved = facts.transfers if is_mined else facts.intended
     is_usable = address != "" and facts.is_readable and (facts.succeeded or not is_mined)
@@ -43,7 +46,7 @@ def coins_to(address: str, facts: TransactionFacts) -> tuple[Transfer, ...]:
 
 
 def as_one_account(transfers: Sequence[Transfer], recipient: str, deposit_address: str) -> Sequence[Transfer]:
-    """Replace the deposit address, if there is one, by the recipient in these transfers."""
+    """In these transfers, write the recipient in place of the deposit address."""
     if not deposit_address:
         return transfers
 
@@ -64,11 +67,11 @@ def came_out_of(
 
 
 def _deduct_returned(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str) -> list[Transfer]:
-    """Return `arrived` less the amounts returned to each payer.
+    """Deduct the returned amounts from `arrived`.
 
-    A returned amount is deducted first from transfers that the payer made (those with references before the others),
-    then from other transfers that it paid for or signed. The sender of a transaction controls the number of transfers,
-    so the cost must not be quadratic.
+    Deduct first from transfers that the payer made, beginning with those that carry references. Then deduct from
+    other transfers that the payer paid for or signed. The cost must not be quadratic, since the sender of a
+    transaction chooses how many transfers it has.
     """
     by_payer: dict[str, list[Transfer]] = defaultdict(list)
     for transfer in arrived:

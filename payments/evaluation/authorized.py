@@ -1,4 +1,6 @@
-"""Payments whose transfer the payer signed. While the signature may be used, no failed transaction decides them."""
+"""Evaluate payments whose transfer the payer signed. While the signature can be used, a failed transaction
+doesn't end them.
+"""
 
 from chains.client import Transfer
 from payments.evaluation.binding import Bound, BoundBy
@@ -9,9 +11,9 @@ SENDING = "Signed; the transfer is being sent."
 
 
 def being_sent(authorization: Authorization) -> NotYet:
-    """Return the verdict on a payment whose transaction was not mined, or did not move the money.
+    """Return the verdict if the transaction was not mined or moved no money.
 
-    Another transaction can still move it. So the payment keeps its request open, as if a node had seen it.
+    Another transaction can still use the signature. So the request stays open, as if a node had seen a payment.
     """
     token, payer, nonce = authorization.terms.key
     amount, recipient = authorization.amount, authorization.recipient
@@ -23,5 +25,5 @@ def being_sent(authorization: Authorization) -> NotYet:
 
 
 def is_undecided(verdict: Verdict | SwapStarted) -> bool:
-    """Whether the transaction did not use the authorization, because it is missing or did not pay."""
+    """Return True if the transaction did not use the signature: it is missing, or it did not pay."""
     return isinstance(verdict, Refused | NotFound) or (isinstance(verdict, NotYet) and verdict.bound is None)

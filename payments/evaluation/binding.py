@@ -1,10 +1,9 @@
-"""Decide which transfers belong to a request.
+"""Decide which transfers belong to a request. Pure functions.
 
-A transfer is bound by the request's deposit address, the payer's authorization, its reference, a payer's proof, a
-routing provider's id, or the merchant's acceptance.
-A merchant's wallet is public and shared by its requests, so a transfer to it proves nothing by itself. A request is
-credited only with transfers that are bound to it. Pure functions. `payments.evaluation.deliveries` finds the delivery
-of a swap.
+A merchant's requests share a public wallet, so a transfer to that wallet does not show which request it pays. Only
+a transfer that is *bound* to a request is credited to it. A transfer is bound by the request's deposit address, the
+payer's authorization, the reference, a payer's proof, a provider's id or the merchant's acceptance. For the
+delivery of a swap, see `payments.evaluation.deliveries`.
 """
 
 from collections import Counter
@@ -23,11 +22,11 @@ BoundBy = Payment.BoundBy
 
 @dataclass(frozen=True)
 class Delivery:
-    """A routing provider reports the evaluated transaction as a delivery.
+    """A routing provider's report that the evaluated transaction delivered a swap.
 
-    `reported` is the reported amount in base units, if any. `taken` are the transfers of the transaction that were
-    credited before. `is_own`: the delivery is the customer's own transaction. Anyone can add another payer's money to
-    such a transaction, so only transfers within the call that carries the swap's id count.
+    `reported` is the reported amount in base units, if any. `taken` are the transaction's transfers that were
+    credited before. `is_own` means that the delivery is the customer's own transaction. Anyone can add another
+    payer's money to such a transaction. So only transfers within the call that carries the swap's id count.
     """
 
     reported: int | None
@@ -37,16 +36,16 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Taken:
-    """The transfers of one transaction that are already credited to payments, each as (slot, account, amount)."""
+    """A transaction's transfers that were credited before, each as (slot, account, amount)."""
 
     credits: tuple[tuple[str, str, int], ...] = ()
 
     def includes(self, transfer: Transfer) -> bool:
-        """Whether the transfer was credited. The oldest rows on Solana have the slot `mint:owner`."""
+        """Whether the transfer was credited. On Solana, the oldest rows have the slot `mint:owner`."""
         return transfer.slot in self._slots or f"{transfer.token}:{transfer.recipient}" in self._slots
 
     def of_account(self, account: str) -> int:
-        """Return how much of this account's gain was credited, in base units."""
+        """Return the amount that was credited for this account, in base units."""
         return sum(amount for _, at, amount in self.credits if at == account)
 
     @cached_property
@@ -59,33 +58,36 @@ NOTHING_TAKEN = Taken()
 
 @dataclass(frozen=True)
 class Evidence:
-    """The facts that can bind a transfer to the request under evaluation, or to other requests.
+    """The facts that can bind a transfer to the evaluated request, or to other requests.
 
     - `reference` is the request's own reference.
-    - `proofs` are those of every request for the same token and recipient, so that each transfer has one owner.
-    - `sender_proofs` are those given after the transaction was mined, of every request for the same token and
-      recipient. `claimed` has the transfers that they claim (see `with_claims`), `consumed` those that are credited to
-      other payments. `solvers` are the senders that delivered a swap for any request: they can't prove afterwards.
-    - `foreign` are other requests' references: a transfer that carries one belongs to that request.
-    - `elsewhere` are the amounts that providers report as delivered by this transaction for other requests.
-    - `is_accepted`, `accepted_at`: whether and when the merchant accepted the transaction. `accepted_elsewhere_at`:
-      when it was first accepted for another request. If one request has an acceptance and another one a sender proof,
-      the earlier of the two counts.
-    - `names_ours`, `names_others`: the transaction names a quote of this request, or of another one.
-    - `names_several`: it names several quotes of this request.
-    - `our_calls`, `others_calls` are calls, as indexes of `TransactionFacts.mentions`: those that carry the id of a
-      quote of this request, and those with ids of other requests' quotes.
-    - `routers` are the pinned contracts of the providers whose quotes for this request the transaction names.
-    - `delivery`: the transaction is evaluated as a reported delivery.
-    - `deposit_address` is the request's own; "" if it has none. All money that arrives there belongs to the request,
-      whatever references and proofs there are.
-    - `coin_address` is the deposit address of a request for native coin, if a transaction is evaluated.
-      `deposit_address` is then empty, because coin is credited by the address's balance and not by transactions.
-    - `forwarders` are the deposit addresses, of any request, that sent something in the transaction. This money counted
-      when it arrived at them, so it pays no request.
-    - `authorizations` maps the payer and nonce of each authorization that the transaction used to whether it is for
-      this request. Its transfer belongs to the request that the payer signed for, whatever references and proofs there
-      are.
+    - `proofs` are the proofs that wallets gave for any request with the same token and recipient. All of them are
+      needed, so that each transfer has one owner.
+    - `sender_proofs` are proofs that were given after the transaction was mined, for the same requests.
+    - `claimed` has the transfers that the sender proofs claim (see `with_claims`).
+    - `consumed` are the transfers that are credited to other payments.
+    - `solvers` are senders that delivered a swap for any request. They can't prove a transfer afterwards.
+    - `foreign` are other requests' references. A transfer that carries one belongs to that request.
+    - `elsewhere` are the amounts that this transaction delivered for other requests, as providers report.
+    - `is_accepted` means that the merchant accepted the transaction, and `accepted_at` is when.
+    - `accepted_elsewhere_at` is when it was first accepted for another request. If one request has an acceptance
+      and another has a sender proof, the earlier one counts.
+    - `names_ours` means that the transaction contains the id of a quote of this request, `names_others` of
+      another request. `names_several` means several quotes of this request.
+    - `our_calls` are the calls that carry the id of a quote of this request, `others_calls` those with ids of
+      other requests' quotes. Both are indexes of `TransactionFacts.mentions`.
+    - `routers` are the pinned contracts of the providers whose quotes for this request are named in the
+      transaction.
+    - `delivery` is set if a provider reports this transaction as a delivery.
+    - `deposit_address` is the request's own, or "". All money that arrives there belongs to the request, even if
+      it carries another request's reference or proof.
+    - `coin_address` is the deposit address of a request for native coin. `deposit_address` is then empty, because
+      coin is credited by the address's balance, not by its transactions.
+    - `forwarders` are deposit addresses of any request that sent something in this transaction. This money was
+      counted when it arrived there, so it pays no request now.
+    - `authorizations` has (payer, nonce) of each authorization that the transaction used. The value is True if it
+      is for this request. Its transfer belongs to the request that the payer signed for, even if it carries
+      another request's reference or proof.
     """
 
     reference: bytes | None
@@ -112,28 +114,27 @@ class Evidence:
     authorizations: Mapping[tuple[str, bytes], bool] = field(default_factory=dict)
 
     def is_certain(self, transfer: Transfer) -> bool:
-        """Whether a deposit address or an authorization shows that the transfer belongs to the request."""
+        """Whether the deposit address or an authorization binds the transfer, so that no other request can claim it."""
         return self.is_addressed(transfer) or self.is_authorized(transfer, ours=True)
 
     def is_authorized(self, transfer: Transfer, *, ours: bool) -> bool:
-        """Whether the payer authorized the transfer for this request or, if `ours` is false, for another one."""
+        """Whether the payer authorized the transfer for this request; with `ours=False`, for another one."""
         if transfer.authorization is None:
             return False
         return self.authorizations.get((transfer.sender, transfer.authorization)) is ours
 
     def is_addressed(self, transfer: Transfer) -> bool:
-        """Whether the transfer went to the request's deposit address."""
         return self.deposit_address != "" and transfer.recipient == self.deposit_address
 
     def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
-        """Whether the transfer belongs to a proof of this request or, if `ours` is false, of another request."""
+        """Whether a proof for this request covers the transfer; with `ours=False`, for another one."""
         if (afterwards := self.claimed.get(transfer.slot)) is not None:
             return afterwards.binds and afterwards.is_ours == ours
         owner = owner_of(transfer, self.proofs, block)
         return owner is not None and owner.is_ours == ours
 
     def with_claims(self, arrived: Sequence[Transfer], block: Block) -> "Evidence":
-        """Return the evidence with `claimed` set to the arrived transfers that its sender proofs claim."""
+        """Return a copy with `claimed`: the arrived transfers that the sender proofs claim."""
         if not self.sender_proofs:
             return self
         arrived = [transfer for transfer in arrived if not self.is_addressed(transfer)]
@@ -146,10 +147,10 @@ class Evidence:
         return replace(self, claimed=claimed_by(self.sender_proofs, arrived, may_claim))
 
     def may_be_claimed(self, transfer: Transfer, block: Block, at: datetime) -> bool:
-        """Whether a proof that the sender gives at this time may claim the transfer.
+        """Whether the sender can claim the transfer by a proof at this time.
 
-        It may not if the transfer was built for another order, perhaps of another system, or if something
-        else claims it.
+        It can't if something else claims the transfer, or if the transfer was built for another order (also of
+        another system).
         """
         return not (
             transfer.is_marked
@@ -175,7 +176,8 @@ class Evidence:
     def _may_be_swap(self, transfer: Transfer) -> bool:
         """Whether a swap of any request may have made the transfer.
 
-        It may have if the swap's call encloses the transfer, or if the call is unknown.
+        It may have if a call with a swap's id encloses the transfer. If it is unknown which call has the id, it may
+        have too.
         """
         is_unlocated = (self.names_ours and not self.our_calls) or (
             self.names_others and not self.others_calls
@@ -186,8 +188,8 @@ class Evidence:
     def is_others(self, transfer: Transfer, block: Block) -> bool:
         """Whether another request claims the transfer by an authorization, its reference or a proof.
 
-        A request's proof never covers transfers of another request's swap (see `_may_be_others_swap`). So the
-        transfers of this request's swap are not covered by other requests' proofs.
+        A proof never covers a transfer of another request's swap (see `_may_be_others_swap`). So if this
+        request's swap made the transfer, other requests' proofs don't count.
         """
         if self.is_authorized(transfer, ours=False) or self.foreign.intersection(transfer.references):
             return True
@@ -202,9 +204,9 @@ def _is_by(accepted_at: datetime | None, at: datetime) -> bool:
 
 @dataclass(frozen=True)
 class Bound:
-    """The transfers that belong to a request, each with the amount to credit. `by` is what binds the first of them.
+    """Transfers that are bound to a request, each with the amount to credit. `by` is the binding of the first.
 
-    `proved_at` is the time of the last sender proof that binds one of them. That time counts as the time of payment.
+    `proved_at` is when the last of the sender proofs was given. It counts as the time of payment.
     """
 
     transfers: tuple[Transfer, ...]
@@ -213,13 +215,12 @@ class Bound:
 
     @property
     def amount(self) -> int:
-        """The sum of the transfers in base units."""
         return sum(transfer.amount for transfer in self.transfers)
 
 
 @dataclass(frozen=True)
 class Unbound:
-    """The reason why no arrived transfer can be credited to the request."""
+    """Why no transfer can be credited to the request."""
 
     code: FailureCode
     message: str
@@ -268,10 +269,10 @@ _NOT_FROM_CONTRACT = Unbound(
 def bind(
     arrived: Sequence[Transfer], evidence: Evidence, block: Block, *, is_complete: bool = True
 ) -> Bound | Unbound:
-    """Return the transfers that belong to the request, by any binding.
+    """Return the transfers that are bound to the request.
 
-    `block` is the first one in which our nodes saw the transaction. If the transaction could not be read completely
-    (`is_complete` is false), unbound money is "not verifiable", because the binding may be in the missing part.
+    `block` is the first block in which our nodes saw the transaction. `is_complete` is False if a part of the
+    transaction can't be read. A missing binding may be in that part, so the failure is then "not verifiable".
     """
     certain, others = partition(arrived, evidence.is_certain)
     return with_certain(certain, evidence, _bind(others, evidence, block, is_complete=is_complete))
@@ -280,7 +281,9 @@ def bind(
 def with_certain(
     certain: Sequence[Transfer], evidence: Evidence, others: "Bound | Unbound"
 ) -> "Bound | Unbound":
-    """Put the `certain` transfers, which belong to the request anyway, before the other bound transfers."""
+    """Put the `certain` transfers before the other bound transfers. They belong to the request whatever else
+    claims them.
+    """
     if not certain:
         return others
     by = BoundBy.ADDRESS if any(map(evidence.is_addressed, certain)) else BoundBy.AUTHORIZATION
@@ -309,19 +312,19 @@ def _bind(
 
 
 def proved_at(credited: Iterable[Transfer], evidence: Evidence) -> datetime | None:
-    """Return the time of the last sender proof that binds one of these transfers; None if none does."""
+    """Return when the last sender proof for these transfers was given, or None."""
     proofs = (evidence.claimed.get(transfer.slot) for transfer in credited)
     return max((proof.given_at for proof in proofs if proof is not None), default=None)
 
 
 @dataclass(frozen=True)
 class Claims:
-    """The transfers that the request claims, by its reference or by a proof.
+    """How a request's reference and proofs divide the arrived transfers.
 
     - `clear` carry the request's reference, and no other request's.
-    - `proved` belong to a proof of the request.
-    - `unclaimed` are those that neither this request nor another one claims.
-    - `acceptable` are `proved` and `unclaimed` in the order of arrival. The merchant may accept them.
+    - `proved` are covered by a proof for the request.
+    - `unclaimed` are claimed by no request.
+    - `acceptable` are `proved` and `unclaimed` in the order of arrival. The merchant can accept them.
     - `has_ambiguous`: a transfer carries the references of several requests.
     """
 
@@ -333,18 +336,18 @@ class Claims:
 
     @property
     def by(self) -> Payment.BoundBy:
-        """The binding of the first claimed transfer."""
         return BoundBy.REFERENCE if self.clear else BoundBy.PAYER
 
     @property
     def claimable(self) -> list[Transfer]:
-        """The claimed transfers, each reduced to the part that a reference or a proof can claim."""
+        """The claimed transfers. Each has only the amount that a reference or a proof can claim."""
         return [part for t in (*self.clear, *self.proved) if (part := claimable_part(t)).amount > 0]
 
     def are_contested(self, left: Sequence[Transfer], evidence: Evidence) -> bool:
-        """Whether a provider may report one of the claimed transfers as the delivery of another request's swap.
+        """Whether one of the claimed transfers may be the delivery of another request's swap.
 
-        `left` are the unclaimed transfers. If one of them has the reported amount, it may be that delivery instead.
+        It may be if a provider reports its amount for another request. It isn't if a transfer in `left` (the
+        unclaimed ones) has that amount: then that transfer can be the delivery.
         """
         if evidence.is_accepted or not self.claimable:
             return False
@@ -353,11 +356,11 @@ class Claims:
 
 
 def claims_in(arrived: Sequence[Transfer], evidence: Evidence, block: Block) -> Claims:
-    """Return the arrived transfers that the request claims."""
+    """Divide the arrived transfers by the request's reference and proofs."""
     referenced, others = partition(
         arrived, lambda t: t.authorization is None and evidence.reference in t.references
     )
-    # Leave out only the transfer with several references, because anyone can add such a transfer to a transaction.
+    # Anyone can add a transfer with several references to a transaction. So ignore that transfer, not the others.
     clear = [t for t in referenced if evidence.is_accepted or not evidence.foreign.intersection(t.references)]
     acceptable = [t for t in others if not evidence.is_others(t, block)]
     proved, unclaimed = partition(
@@ -372,7 +375,6 @@ def claims_in(arrived: Sequence[Transfer], evidence: Evidence, block: Block) -> 
 def partition(
     transfers: Iterable[Transfer], has: Callable[[Transfer], bool]
 ) -> tuple[list[Transfer], list[Transfer]]:
-    """Return the transfers that match the predicate, and those that don't."""
     parts: tuple[list[Transfer], list[Transfer]] = ([], [])
     for transfer in transfers:
         parts[0 if has(transfer) else 1].append(transfer)
@@ -380,10 +382,11 @@ def partition(
 
 
 def _is_swapped(transfer: Transfer, evidence: Evidence) -> bool:
-    """Whether the request's single-chain swap made the transfer in its own transaction.
+    """Whether the request's single-chain swap made the transfer, in the customer's own transaction.
 
-    The pinned contract itself must have sent it. The innermost call to a pinned contract must carry only ids of this
-    request, because an attacker's swap can complete another customer's delivery in a nested call.
+    The sender must be the provider's pinned contract. The innermost call to a pinned contract may carry only ids
+    of this request. Otherwise an attacker's swap could complete another customer's delivery in a nested call, and
+    be credited for it.
     """
     is_located = bool(evidence.others_calls) or not evidence.names_others
     innermost = max(transfer.within, default=None)
@@ -394,11 +397,11 @@ def _is_swapped(transfer: Transfer, evidence: Evidence) -> bool:
 
 
 def _may_be_others_swap(transfer: Transfer, evidence: Evidence) -> bool:
-    """Whether another request's swap may have made the transfer, because a call that carries its id encloses it.
+    """Whether another request's swap may have made the transfer: a call with that swap's id encloses it.
 
-    A call that does not enclose the transfer does not count, because anyone can add one to a transaction that relays a
-    signed operation. If only logs name the swap, its call is unknown, and any transfer may belong to it. On EVM chains,
-    transfers that an account made itself are excepted: there, contracts pay out swaps. On Solana, a wallet's transfer
+    Other calls with the id don't count, because anyone can add such a call to a transaction that relays a signed
+    operation. If only logs name the swap, its call is unknown, and any transfer may belong to it. On EVM chains,
+    contracts pay out swaps, so a transfer that an account made itself is no swap. On Solana, a wallet's transfer
     may be the last step of its swap.
     """
     if evidence.names_others and not evidence.others_calls:
@@ -407,14 +410,14 @@ def _may_be_others_swap(transfer: Transfer, evidence: Evidence) -> bool:
 
 
 def claimable_part(transfer: Transfer) -> Transfer:
-    """Return the part of the transfer that a reference or a proof can claim."""
+    """Reduce the transfer to the amount that a reference or a proof can claim."""
     if transfer.claimable is None:
         return transfer
     return replace(transfer, amount=max(min(transfer.amount, transfer.claimable), 0))
 
 
 def limit_to_gains(transfers: Iterable[Transfer]) -> list[Transfer]:
-    """Reduce the transfers to each account to at most the account's gain in all (Solana)."""
+    """On Solana, limit the sum of the transfers to each account to the account's gain."""
     spent: Counter[str] = Counter()
     credited = []
     for transfer in transfers:

@@ -1,4 +1,4 @@
-"""Find the transfer that delivered a swap, in the transaction that its routing provider reports. Pure functions."""
+"""Find the transfer that delivered a swap. The routing provider reports its transaction. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -50,14 +50,14 @@ def find_delivery(
     *,
     is_complete: bool = True,
 ) -> Bound | Unbound:
-    """Return the transfer that is the delivery: one that no request claims by a reference or a proof.
+    """Return the transfer that delivered the swap. It is a transfer that no reference and no proof claims.
 
-    Anyone can put a customer's signed operation, and a call that carries the id of a swap for the same request, into
-    one transaction. If that is the customer's own transaction, the transfer and the delivery are both credited.
+    The customer's own transaction can contain a delivery and also a transfer that the customer signed for the
+    same request. Anyone can combine the two in one transaction. Both are then credited.
     """
     certain, arrived = partition(arrived, evidence.is_certain)
     delivered = _delivered_or_claimed(arrived, evidence, delivery, block, is_complete=is_complete)
-    # If the delivery is in another transaction than the customer's, these transfers are a payment of their own.
+    # In another transaction than the customer's, these transfers are a payment of their own.
     own = [t for t in certain if delivery.is_own and not delivery.taken.includes(t)]
     return with_certain(own, evidence, delivered)
 
@@ -81,7 +81,7 @@ def _delivered_or_claimed(
 def _delivered(
     arrived: Sequence[Transfer], evidence: Evidence, delivery: Delivery, block: Block, *, is_complete: bool
 ) -> Bound | Unbound:
-    """Return the delivery: the transfer with the reported amount or, without one, the only candidate."""
+    """Return the transfer with the reported amount. If there is none, return the only candidate."""
     claimed, own = partition(arrived, lambda t: _is_claimed(t, evidence, block))
     used, free = partition(own, delivery.taken.includes)
     inside = [t for t in free if not delivery.is_own or _is_inside_swap(t, evidence)]
@@ -90,7 +90,7 @@ def _delivered(
             return _limited_delivery(transfer, arrived, evidence, delivery, block)
     reported = [t for t in (*claimed, *used) if t.amount == delivery.reported]
     if any(map(delivery.taken.includes, reported)) or (own and not free):
-        # If nodes can't show all of it, the free transfers may be this customer's, by a reference that is missing.
+        # If a part of the transaction is unreadable, a reference in it may bind the free transfers to this customer.
         return _OUTSIDE_SWAP if delivery.is_own and free and not is_complete else _TAKEN_DELIVERY
     if reported:
         return AMBIGUOUS_DELIVERY
@@ -104,17 +104,17 @@ def _delivered(
 
 
 def _is_claimed(transfer: Transfer, evidence: Evidence, block: Block) -> bool:
-    """Whether a reference or a proof of any request claims the transfer. If so, it is not a delivery."""
+    """Whether a reference or a proof of any request claims the transfer. Such a transfer is not a delivery."""
     is_own_reference = evidence.reference is not None and evidence.reference in transfer.references
     is_own_proof = evidence.is_proved_by(transfer, block, ours=True)
     return is_own_reference or is_own_proof or evidence.is_others(transfer, block)
 
 
 def _is_inside_swap(transfer: Transfer, evidence: Evidence) -> bool:
-    """Whether a call that carries only this swap's id encloses the transfer, and the transfer is not a mint.
+    """Whether the transfer is within a call that carries this swap's id and no other, and is not a mint.
 
-    Mints don't count: a bridge may mint what it delivers, and anyone can complete another customer's delivery within
-    their own swap.
+    A bridge may mint what it delivers, and anyone can complete another customer's delivery within their own swap.
+    So mints don't count.
     """
     is_mint = transfer.sender in ("", _ZERO_ADDRESS)
     is_others = bool(evidence.others_calls.intersection(transfer.within))
@@ -124,10 +124,10 @@ def _is_inside_swap(transfer: Transfer, evidence: Evidence) -> bool:
 def _limited_delivery(
     transfer: Transfer, arrived: Sequence[Transfer], evidence: Evidence, delivery: Delivery, block: Block
 ) -> Bound | Unbound:
-    """Return the delivery, limited to the part that can't belong to other payments.
+    """Limit the delivery to the amount that can't belong to another payment.
 
-    In the customer's own transaction and on Solana, the limit is the reported amount. On Solana it is also the
-    account's gain less what was credited and what other payments claim. Any other delivery counts in full.
+    In the customer's own transaction, and on Solana, the limit is the reported amount. On Solana, the limit is also
+    the account's gain, less what was credited or other payments claim. Any other delivery counts in full.
     """
     amount = transfer.amount
     if delivery.reported is not None and (delivery.is_own or transfer.gain is not None):

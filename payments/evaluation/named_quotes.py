@@ -1,9 +1,10 @@
-"""Find the quotes that a transaction names in the calls and logs of pinned contracts. Pure functions.
+"""Find the quotes whose ids are in a transaction: in calls to pinned contracts, or in their logs. Pure functions.
 
-A quote id is 32 bytes that the server obtained from the provider for one route. It counts anywhere in a call to a
-pinned contract, and as a whole word in such a contract's log. Some calls carry only the first 8 bytes: these count as a
-word padded with zeros in a log, directly after the selector of an EVM call, and anywhere in a Solana instruction
-(`CallRules`).
+A quote id is 32 bytes that the server got from the provider for one route. In a call, the id counts at any place.
+In a log, it counts as a whole word.
+
+Some calls carry only the first 8 bytes of the id. In a log, these count as a word that ends with zeros. In an EVM
+call, they count directly after the selector. In a Solana instruction, they count at any place (`CallRules`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +25,7 @@ _AFTER_PREFIX = bytes(_WORD - PREFIX_BYTES)
 
 
 class Naming(Enum):
-    """Whether a transaction names quotes of one request, of other requests, or of both."""
+    """Whose quotes a transaction names: this request's, other requests', or both."""
 
     NONE = "none"
     OURS = "ours"
@@ -34,10 +35,10 @@ class Naming(Enum):
 
 @dataclass(frozen=True)
 class BuiltQuote:
-    """A quote whose transaction was returned to the customer; `made_at` is when the provider made it.
+    """A quote whose transaction was returned to the customer. `made_at` is when the provider made it.
 
-    `contracts` are those that the catalogue pins for this provider. Only calls to them count. So a provider can't claim
-    calls to other providers' contracts by choosing an id that those contain.
+    `contracts` are the contracts that the catalogue pins for this provider. Only calls to these count: a provider
+    could choose an id that occurs in calls to another provider's contracts.
     """
 
     pk: int
@@ -49,11 +50,11 @@ class BuiltQuote:
 
 @dataclass(frozen=True)
 class Named:
-    """The quotes that a transaction names, relative to one request; `quotes` are that request's own.
+    """What a transaction names, as one request sees it. `quotes` are the request's own.
 
-    `calls` are the calls that carry the id of one of them, as indexes of `TransactionFacts.mentions`. `others_calls`
-    are those that carry other requests' ids; empty if the payer signs all calls of a transaction (`payer_signs_all`).
-    Logs can name a quote too, but no transfer happens within a log.
+    `calls` carry the id of one of these quotes; `others_calls` carry ids of other requests' quotes. Both are
+    indexes of `TransactionFacts.mentions`. `others_calls` is empty if the payer signs all calls of a transaction
+    (`payer_signs_all`). A log can name a quote too, but no transfer happens within a log.
     """
 
     naming: Naming
@@ -63,7 +64,7 @@ class Named:
 
     @property
     def quote(self) -> BuiltQuote | None:
-        """The request's only named quote; None if several are named, because each may be another payer's."""
+        """The request's named quote. None if there are several, because any of them may be another payer's."""
         return self.quotes[0] if len(self.quotes) == 1 else None
 
 
@@ -72,7 +73,7 @@ NOTHING_NAMED = Named(Naming.NONE)
 
 @dataclass(frozen=True)
 class NamedQuote:
-    """A quote that a transaction names. `calls` are those with its id, as indexes of `TransactionFacts.mentions`."""
+    """A quote that a transaction names. `calls` carry its id; they are indexes of `TransactionFacts.mentions`."""
 
     quote: BuiltQuote
     calls: frozenset[int]
@@ -81,10 +82,10 @@ class NamedQuote:
 def quotes_named(
     facts: TransactionFacts, quotes: Iterable[BuiltQuote], *, rules: CallRules
 ) -> tuple[NamedQuote, ...]:
-    """Return those of the built `quotes`, of any request, that the transaction names.
+    """Return the quotes, of any request, that the transaction names.
 
-    A transaction older than a quote can't have been built from it. The sender controls the amount of data to search.
-    So this runs once per transaction, and ids that occur nowhere in the data are skipped after a single search.
+    A transaction that is older than a quote can't name it. The sender chooses how much data there is to search.
+    So call this once per transaction; an id that is nowhere in the data costs only one search.
     """
     if not facts.mentions:
         return ()
@@ -103,9 +104,9 @@ def quotes_named(
 
 
 def naming_for(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRules) -> Named:
-    """Return which of the quotes that a transaction names are of this request, and which of others.
+    """Divide the named quotes into those of this request and those of others.
 
-    If it names several quotes of the request, the calls of all of them count, because a relayer can add a
+    If the transaction names several quotes of the request, the calls of all of them count. A relayer can add a
     call with any quote that the page offers.
     """
     if not named:
@@ -125,7 +126,7 @@ def _names(mention: Mention, quote: BuiltQuote, *, rules: CallRules) -> bool:
 
 
 def names(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
-    """Whether a call or log contains this quote id or, at the places where that counts, its first 8 bytes."""
+    """Whether a call or log contains this quote id, or its first 8 bytes at a place where these count."""
     if len(bound_by) != ID_BYTES or not any(bound_by[:PREFIX_BYTES]):
         return False
     prefix = bound_by[:PREFIX_BYTES]
@@ -139,9 +140,10 @@ def names(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
 
 
 def possible_ids(mentions: Sequence[Mention], *, rules: CallRules) -> tuple[set[bytes], set[bytes]]:
-    """Return the possible ids and id prefixes in these calls and logs, with which to query the stored quotes.
+    """Return all bytes in these calls and logs that may be an id or the prefix of an id. Stored quotes are queried
+    with them.
 
-    In calls, ids are expected at every fourth byte, where nested arguments lie, and at the end.
+    In a call, an id may begin at every fourth byte, where nested arguments are, or be at the end.
     """
     ids: set[bytes] = set()
     prefixes: set[bytes] = set()
@@ -161,7 +163,7 @@ def possible_ids(mentions: Sequence[Mention], *, rules: CallRules) -> tuple[set[
 
 
 def _packed(data: bytes, selector_bytes: int) -> bytes:
-    """Return the 8 bytes directly after the selector. Packed calls carry the start of an id there."""
+    """Return the 8 bytes after the selector. In packed calls, they are the beginning of an id."""
     return data[selector_bytes : selector_bytes + PREFIX_BYTES]
 
 

@@ -1,11 +1,10 @@
-"""Detect transfers that may be the recipient's own money, or the price of something it gave away. Pure functions.
+"""Detect transfers that may be the recipient's own money, or the price of something that it sold. Pure functions.
 
-A recipient that is a contract can lend, exchange and forward its funds within one transaction that anyone can send.
-`binding` decides to which request a transfer belongs; this module decides whether the recipient gained by it. If that
-is unclear, the merchant decides.
+A recipient that is a contract can lend, exchange and forward its funds within one transaction, which anyone can
+send. Without this check, a thief could pay with the merchant's own money. `binding` decides to which request a
+transfer belongs. This module decides whether the recipient gained by it. If that is unclear, the merchant decides.
 
-Without this module, a thief could pay with the merchant's own money. docs/threat-model.md#threat-24 and
-docs/threat-model.md#threat-48 to #threat-50 name the tests of this.
+docs/threat-model.md#threat-24 and docs/threat-model.md#threat-48 to #threat-50 list the tests.
 """
 
 from collections.abc import Collection, Iterator, Sequence, Set
@@ -34,17 +33,17 @@ def lent_before(
     recipient: str,
     payers: Collection[str],
 ) -> Set[str]:
-    """Return the slots of arrived transfers that may return money that the recipient sent out before.
+    """Return the slots of arrived transfers that may return money which the recipient sent out before.
 
-    `transfers` are all transfers of the transaction in order. `arrived` are those that reached the recipient, less
-    the amounts that went back to the `payers`. Once the recipient has sent money to an account that is not a payer,
-    arrivals count as its own until the same amount has come back. Native coin that it forwards within the same call
-    counts as lent only until that call ends. Transfers on Solana are skipped, because the account's gain limits them.
+    `transfers` are all transfers of the transaction in order. `arrived` reached the recipient, less the amounts
+    that went back to the `payers`.
+
+    Example: the recipient sends 5 to an account that is not a payer. Then the next 5 that arrive count as its own
+    money. Native coin that it forwards within a call counts as lent only until that call ends. Transfers on Solana
+    are skipped, because the account's gain limits them.
     """
     kept = {transfer.slot: transfer.amount for transfer in arrived}
-    brought: dict[
-        str, int
-    ] = {}  # by call: the amount that reached the recipient and was not sent on within it
+    brought: dict[str, int] = {}  # by call: the amount that arrived in it and was not sent on
     passing: set[str] = set()
     lent: set[str] = set()
     owed = 0
@@ -74,7 +73,7 @@ def went_back(
 ) -> bool:
     """Whether money that the recipient forwarded reached a payer, or an account that funded a payer.
 
-    The zero address is such an account too: one transaction may burn tokens and mint them again.
+    The zero address counts as such an account, since one transaction may burn tokens and mint them again.
     """
     moved = _movements(token, transfers)
     reached: set[str] = set()
@@ -94,10 +93,10 @@ def went_back(
 def was_exchanged(
     transfers: Sequence[Transfer], token: str, recipient: str, known_tokens: Collection[str], signer: str
 ) -> bool:
-    """Whether the recipient sent any other token in the same transaction.
+    """Whether the recipient sent another token in the same transaction.
 
-    Anyone can deploy a token that logs false transfers. Unless the recipient signed the transaction, only native coin
-    and tokens of the catalogue count.
+    Anyone can deploy a token that logs false transfers. So only native coin and tokens of the catalogue count,
+    except in a transaction that the recipient signed.
     """
     return any(
         t.sender == recipient != t.recipient
@@ -116,12 +115,12 @@ def _movements(token: str, transfers: Sequence[Transfer]) -> list[Transfer]:
 
 
 def _call_path(transfer: Transfer) -> str:
-    """Return the path of the call that moved native coin. The first call (`0`) moves the transaction's own value."""
+    """Return the path of the call that moved native coin. The path `0` is the transaction's own value."""
     return "0" if transfer.slot == "value" else transfer.slot
 
 
 def _enclosing_calls(transfer: Transfer) -> Iterator[str]:
-    """Yield the paths of the calls that enclose this transfer, from the inside out. A token's log has none."""
+    """Yield the paths of the calls around this transfer, innermost first. A log of a token has no such path."""
     path = transfer.slot
     while "." in path:
         path = path.rpartition(".")[0]

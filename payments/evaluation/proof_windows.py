@@ -1,4 +1,4 @@
-"""Decide to which request a payer's transfer belongs if the payer gave proofs for several. Pure functions."""
+"""If a payer gave proofs for several requests, decide to which request a transfer belongs. Pure functions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,17 +6,18 @@ from datetime import datetime, timedelta
 
 from chains.client import Block, Transfer
 
-# Block producers set block times, in whole seconds. So a new transaction may look slightly older than it is.
+# Block producers choose block times, in whole seconds. So a new transaction can have a block time slightly in the
+# past.
 CLOCK_ALLOWANCE = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
 class Proof:
-    """A wallet's proof that it will pay a request.
+    """A wallet's signed promise to pay a request.
 
-    The wallet's transfers from `not_before` to `not_after` belong to that request. `given_at` is when the proof was
-    verified, and `head` the chain's newest block at that time, if known. `is_ours`: the proof is for the request under
-    evaluation.
+    The wallet's transfers from `not_before` to `not_after` belong to that request. `given_at` is when the signature
+    was verified. `head` is the newest block at that time, if known. `is_ours` means that the promise is for the
+    evaluated request.
     """
 
     address: str
@@ -27,26 +28,26 @@ class Proof:
     is_ours: bool = True
 
     def covers(self, transfer: Transfer, mined_at: datetime) -> bool:
-        """Whether the wallet itself made the transfer within the proof's time.
+        """Whether the wallet made the transfer itself, in the time of the proof.
 
-        Transfers that a contract makes on the wallet's behalf don't count, because relayers fill other customers'
-        swaps that way.
+        Transfers that a contract makes for the wallet don't count, because relayers fill other customers' swaps
+        like that.
         """
         is_in_time = self.not_before - CLOCK_ALLOWANCE <= mined_at <= self.not_after
         return is_in_time and transfer.made_by == self.address != ""
 
     def was_given_before(self, block: Block) -> bool:
-        """Whether the proof was given before this block, by height or, if the height is not known, by time."""
+        """Compare heights, or times if the height is not known."""
         if self.head is not None:
             return self.head < block.number
         return self.given_at <= block.time
 
 
 def owner_of(transfer: Transfer, proofs: Iterable[Proof], block: Block) -> Proof | None:
-    """Return the proof that a transfer in `block` belongs to.
+    """Return the proof to which a transfer in `block` belongs.
 
-    That is the newest proof given before the block or, without one, the first given after it. So a proof given after
-    the block never takes over a transfer that an earlier proof covers.
+    It is the newest proof from before the block. If there is none, it is the first proof after the block. So a
+    later proof never takes over a transfer that an earlier proof covers.
     """
     if not transfer.made_by:
         return None

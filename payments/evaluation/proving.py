@@ -1,4 +1,4 @@
-"""Decide whether the sender of a mined transaction can prove afterwards that it pays a request. Pure functions."""
+"""Decide whether the sender of a mined transaction can still prove which request it pays. Pure functions."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -31,11 +31,11 @@ _USED = "This wallet's transfer already pays another request."
 
 @dataclass(frozen=True)
 class Provable:
-    """The wallet can prove transfers of this transaction. `amount` is their sum in base units, `block` their block.
+    """The wallet can prove transfers of this transaction. `amount` is their sum in base units.
 
-    `is_all`: the merchant could accept no other transfer of the transaction, except those whose senders signed for
-    this payment too. Others matter because anyone can add a transfer to a transaction that relays another person's
-    transfer, and sign for it.
+    `is_all` means that all transfers that the merchant could accept come from wallets that signed for this
+    payment. If it is False, the signer may have added a transfer of its own to a transaction that relays another
+    person's transfer.
     """
 
     amount: int
@@ -54,9 +54,9 @@ class NotProvable:
 def provable(
     terms: Terms, facts: TransactionFacts | None, address: str, needed: int, at: datetime
 ) -> Provable | NotProvable:
-    """Evaluate whether `address` can prove at this time that the transaction pays the request.
+    """Return whether `address` can prove, at this time, that the transaction pays the request.
 
-    `needed` is the amount that the request still needs, in base units.
+    `needed` is the unpaid rest of the request, in base units.
     """
     if terms.is_refund:
         return NotProvable(_IS_REFUND)
@@ -66,7 +66,7 @@ def provable(
     if refused is not None:
         return NotProvable(refused.message)
     block = first_block(terms, facts.block)
-    # Transfers to the deposit address need no proof: they belong to the request anyway.
+    # Transfers to the deposit address need no proof: they belong to the request whatever else claims them.
     all_arrived = terms.arrived(facts.transfers, facts.sender)
     arrived = [transfer for transfer in all_arrived if not terms.evidence.is_addressed(transfer)]
     own = [transfer for transfer in arrived if transfer.made_by == address]

@@ -1,4 +1,4 @@
-"""Decide which transfers of a mined transaction its sender's later proofs claim. Pure functions."""
+"""Decide which transfers a sender claims by a proof that it gave after its transaction was mined. Pure functions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from datetime import datetime, timedelta
 
 from chains.client import Transfer
 
-# A proof binds by itself only within this time after the transfer's block.
+# A proof that is given later than this after the block needs the merchant's acceptance.
 BINDS_FOR = timedelta(minutes=60)
 
 
 @dataclass(frozen=True)
 class SenderProof:
-    """A signature in which a wallet states, after its transaction was mined, that its transfers pay one request only.
+    """A signature from after the transaction: the wallet states that its transfers pay this request only.
 
     - `given_at` is when the signature was verified.
-    - `needed` is the amount that the request still needed at that time, in base units. Once the proof has claimed
-      transfers of this amount, it claims no more.
-    - `is_ours`: the proof is for the request under evaluation.
-    - `binds`: the proof was given in time. A later one claims transfers too, but they are credited only if the merchant
-      accepts them.
-    - `credited` are the slots of the transfers that were credited to the proof's own payment. They stay claimed.
+    - `needed` is the unpaid rest of the request at that time, in base units. Once the proof has claimed transfers
+      of this amount, it claims no more.
+    - `is_ours` means that the proof is for the evaluated request.
+    - `binds` means that the proof was given in time. A late proof claims transfers too, but the merchant must
+      accept them.
+    - `credited` are the slots of transfers that were credited to the proof's own payment. They stay claimed.
       Otherwise the proof would claim the wallet's next transfers, which may pay another request.
     """
 
@@ -41,10 +41,10 @@ def claimed_by(
     arrived: Sequence[Transfer],
     may_claim: Callable[[SenderProof, Transfer], bool],
 ) -> Claimed:
-    """Return the proof of each arrived transfer that a proof claims. The earliest proof claims first.
+    """Return the proof that claims each arrived transfer, by slot. The earliest proof claims first.
 
-    A proof claims transfers in their order until they cover the amount that the request needs. The last of them is
-    claimed as a whole.
+    A proof claims transfers in their order, until they cover the amount that the request needs. The last transfer
+    is claimed as a whole.
     """
     claimed: dict[str, SenderProof] = {}
     for proof in sorted(proofs, key=lambda each: each.given_at):
@@ -59,5 +59,5 @@ def claimed_by(
 
 
 def binds_in_time(mined_at: datetime, given_at: datetime) -> bool:
-    """Whether a proof of this time is early enough to bind a transfer of this block time without an acceptance."""
+    """Whether a proof of this time binds a transfer of this block time without an acceptance."""
     return given_at <= mined_at + BINDS_FOR

@@ -1,7 +1,8 @@
-"""Evaluate whether a transaction pays a request. Pure functions of the chain's facts: no database, network or clock.
+"""Evaluate whether a transaction pays a request. Pure functions: no database, network or clock.
 
-`Paid` and `Refused` are final. Both need the required depth, because a reorganisation can reverse either. `NotFound`
-and `NotYet` are not final. If no node gave a usable response, clients raise a ChainError instead.
+`Paid` and `Refused` are final. They need the required depth, because a reorganisation could reverse them before
+that. `NotFound` and `NotYet` are not final. If no node gives a usable response, the clients raise a ChainError
+instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,11 +73,13 @@ _NOTHING_ARRIVED = frozenset(
 class Terms:
     """The terms of a request, and the evidence that can bind a transfer to it.
 
-    `known_tokens` are the symbols of the catalogue's tokens by address. `created_at` is when the request was created
-    or, for a swap's delivery, the earliest time at which the delivery can have been made. `asked_at` is the time of the
-    evaluation; an unmined transaction will be mined later. `is_refund`: the merchant pays the customer.
-    `first_block` is the first block in which our nodes saw the transaction. Its time and height count for expiry and
-    proofs, even if a reorganisation moves the transaction to a later block.
+    - `known_tokens` has the symbol of each token of the catalogue, by address.
+    - `created_at` is when the request was created. For a swap's delivery, it is the earliest possible time of the
+      delivery.
+    - `asked_at` is the time of the evaluation.
+    - `is_refund` means that the merchant pays the customer.
+    - `first_block` is the first block in which our nodes saw the transaction. Its time and height count for the
+      expiry and for proofs, even if a reorganisation moves the transaction to a later block.
     """
 
     chain_id: int
@@ -93,19 +96,20 @@ class Terms:
 
     @property
     def own(self) -> frozenset[str]:
-        """The recipient and, if there is one, the request's deposit address."""
+        """The request's addresses: its recipient, and its deposit address if it has one."""
         return frozenset({self.recipient, self.evidence.deposit_address} - {""})
 
     def arrived(self, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
-        """Return the transfers that arrived at the request's `own` addresses; see `arrived_transfers`."""
+        """Return the transfers to the request's own addresses (see `arrived_transfers`)."""
         return arrived_transfers(transfers, self.token, self.own, self.evidence.forwarders, signer)
 
 
 @dataclass(frozen=True)
 class Finality:
-    """The required depth of a block: `confirmations` (the block itself counts as one), or a `tag` of the network.
+    """The required depth of a block: a number of `confirmations`, or a `tag` of the network such as `finalized`.
 
-    If the tag has not reached the block, `fallback` confirmations are enough. `still_since` is when the tag stalled.
+    The block counts as the first confirmation. If the tag has not reached the block, `fallback` confirmations are
+    enough. `still_since` is the time since which the tag has not moved.
     """
 
     confirmations: int | None = None
@@ -121,7 +125,7 @@ class Finality:
         return cls(tag=text, fallback=fallback, still_since=still_since)
 
     def is_reached(self, facts: TransactionFacts, head: Head) -> bool:
-        """Whether the mined transaction is deep enough. A tag that the node doesn't know is never reached."""
+        """Whether the mined transaction is deep enough. It never is if the node doesn't know the tag."""
         if facts.block is None:
             return False
         if self.confirmations is not None:
@@ -136,7 +140,7 @@ class Finality:
 
 @dataclass(frozen=True)
 class Paid:
-    """The transaction succeeded and is deep enough, and these transfers belong to the request."""
+    """The transaction is deep enough, and these transfers pay the request."""
 
     bound: Bound
     block: Block
@@ -147,8 +151,8 @@ class Paid:
 class Refused:
     """The transaction does not pay the request.
 
-    `arrived` is the amount that reached the recipient, which the merchant can accept; None if it can accept nothing.
-    `may_be_delivery`: if the transaction started a swap of the request, query its provider first.
+    `arrived` is an amount that reached the recipient and that the merchant can accept, or None. If
+    `may_be_delivery` is set and the transaction started a swap of the request, query the swap's provider first.
     """
 
     code: FailureCode
@@ -164,10 +168,11 @@ class NotFound:
 
 @dataclass(frozen=True)
 class NotYet:
-    """The nodes know the transaction, but it can't be counted yet.
+    """The nodes know the transaction, but its result is not final.
 
-    `bound` has the transfers that will count once the transaction is deep enough. Without a `block`, these are the
-    transfers that the unmined transaction will make, none for a swap. `likely` is the refusal to expect instead.
+    `bound` has the transfers that count once the transaction is deep enough. Without a `block`, the transaction is
+    unmined: `bound` then has the transfers that it will make (none for a swap). If the transaction will probably be
+    refused, `likely` has the refusal.
     """
 
     detail: str
@@ -179,7 +184,7 @@ class NotYet:
 
 @dataclass(frozen=True)
 class SwapStarted:
-    """The transaction started a swap of the request. Query its provider for the delivery."""
+    """The transaction started a swap of the request. The swap's provider knows the delivery."""
 
     block: Block
     confirmations: int
@@ -191,7 +196,11 @@ Verdict = Paid | Refused | NotFound | NotYet
 def evaluate(
     terms: Terms, chain_id: int, facts: TransactionFacts | None, head: Head, finality: Finality
 ) -> Verdict:
-    """Evaluate whether the transaction `facts` on `chain_id` pays a request with these `terms`, relative to `head`."""
+    """Return whether a transaction pays a request.
+
+    `facts` is the transaction on the chain `chain_id`. `head` is that chain's head, and `finality` the required
+    depth.
+    """
     if chain_id != terms.chain_id:
         return Refused(FailureCode.WRONG_CHAIN, WRONG_CHAIN)
     if facts is None:
@@ -213,9 +222,10 @@ def evaluate(
 def evaluate_swap_start(
     terms: Terms, facts: TransactionFacts | None, head: Head, finality: Finality
 ) -> SwapStarted | Verdict:
-    """Evaluate whether the transaction `facts` started a swap of the request, on any chain.
+    """Return whether a transaction, on any chain, started a swap of the request.
 
-    A swap start credits nothing, so it needs no depth. The delivery and a refusal need the required depth.
+    The start of a swap credits nothing, so it needs no depth. The delivery needs the required depth, and so does a
+    refusal.
     """
     if facts is None:
         return NotFound()
@@ -232,10 +242,10 @@ def evaluate_swap_start(
 def evaluate_possible_swap_start(
     terms: Terms, verdict: Verdict, facts: TransactionFacts | None, head: Head, finality: Finality
 ) -> SwapStarted | Verdict:
-    """Return the verdict on a transaction of the requested chain that may also have started a swap.
+    """Return the verdict on a transaction of the requested chain that may have started a single-chain swap.
 
-    A single-chain swap usually delivers in its own transaction, from its own contract. If it did not, its provider may
-    deliver in another transaction, or report another transfer of this one as the delivery.
+    Such a swap usually delivers in the same transaction, from the provider's contract. If it does not, query the
+    provider: the delivery may be another transaction, or another transfer of this one.
     """
     evidence = terms.evidence
     refused = verdict.likely if isinstance(verdict, NotYet) else verdict
@@ -246,7 +256,7 @@ def evaluate_possible_swap_start(
 
 
 def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
-    """Return the verdict on an unmined transaction. Only its own content can bind it."""
+    """Return the verdict on an unmined transaction. It can be bound only by its own content."""
     evidence, bound = terms.evidence, None
     if evidence.delivery is None:
         block = first_block(terms, Block(_UNMINED_NUMBER, "", terms.asked_at))
@@ -260,13 +270,13 @@ def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
 
 
 def _likely(refused: Refused, block: Block, finality: Finality, confirmations: int) -> NotYet:
-    """Return the verdict for a refusal whose block may still be reorganised away."""
+    """Return the verdict for a refusal that a reorganisation could still reverse."""
     detail = f"{refused.message} {_waiting(finality, confirmations)}"
     return NotYet(detail, block, confirmations, likely=refused)
 
 
 def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
-    """Return the result for a mined transaction; `MANUAL` if it counts only because the merchant accepted it."""
+    """Decide a mined transaction. It is bound by `MANUAL` if it counts only because the merchant accepted it."""
     decided = decide(terms, facts, block)
     if not (terms.evidence.is_accepted and isinstance(decided, Bound)):
         return decided
@@ -277,7 +287,7 @@ def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block)
 
 
 def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
-    """Return the result for a mined transaction once its block is deep enough."""
+    """Decide a mined transaction as if its block were deep enough."""
     refused = refused_outright(terms, facts, block)
     if refused is not None:
         return refused
@@ -310,7 +320,7 @@ def _doubt(terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequenc
 def _counted(
     terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer]
 ) -> Bound | Unbound:
-    """Return the transfers that count: those bound to the request or, in a reported delivery, the delivery."""
+    """Return the transfers to credit. If a provider reported the transaction, that is the swap's delivery."""
     first = first_block(terms, block)
     evidence = terms.evidence.with_claims(arrived, first)
     if evidence.delivery is None:
@@ -319,7 +329,7 @@ def _counted(
 
 
 def refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
-    """Return why a mined transaction can't count, without regard to its transfers; None if it can."""
+    """Return why a mined transaction can't pay the request, whatever its transfers are. None if it can."""
     if not facts.is_readable:
         message = _UNREADABLE if facts.is_known_form else _UNKNOWN_FORM
         return Refused(FailureCode.NOT_VERIFIABLE, message)
@@ -344,7 +354,7 @@ def _refused_swap_start(evidence: Evidence) -> Refused | None:
 
 
 def first_block(terms: Terms, block: Block) -> Block:
-    """Return `block` with the height and time of the first block in which our nodes saw the transaction."""
+    """Return `block`, but with the height and time of the first block in which our nodes saw the transaction."""
     if terms.first_block is None or terms.first_block[1] > block.time:
         return block
     number, time = terms.first_block
@@ -354,9 +364,9 @@ def first_block(terms: Terms, block: Block) -> Block:
 def _exclude_own_money(
     terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer], bound: Bound
 ) -> Bound | Refused:
-    """Return `bound` without money that may be the recipient's own, unless the merchant accepted the payment.
+    """Remove money from `bound` that may be the recipient's own, unless the merchant accepted the payment.
 
-    Refunds are not checked: their recipient may be the customer's contract, which could make the check fail.
+    Refunds are not checked. Their recipient may be a contract of the customer, which could make the check fail.
     """
     evidence, refused = terms.evidence, Refused(FailureCode.NOT_VERIFIABLE, LENT, bound.amount)
     if (
@@ -369,7 +379,8 @@ def _exclude_own_money(
     transfers = as_one_account(facts.transfers, terms.recipient, evidence.deposit_address)
     lent = lent_before(transfers, arrived, terms.token, terms.recipient, payers)
     if not lent.isdisjoint(t.slot for t in bound.transfers):
-        # A loan that another person adds to the transaction affects no payment before the loan or after its return.
+        # Another person can add a loan to the transaction. That does not affect payments before the loan or after its
+        # return.
         rest = [t for t in arrived if t.slot not in lent]
         without = _counted(terms, facts, block, rest)
         if not isinstance(without, Bound):
@@ -386,7 +397,7 @@ def _exclude_own_money(
 
 
 def depth(block: Block, head: Head) -> int:
-    """Return the number of blocks that confirm `block`, including itself; 0 if the head is behind it."""
+    """Return the number of blocks that confirm `block`, itself included. Return 0 if the head is behind it."""
     return max(head.latest - block.number + 1, 0)
 
 
@@ -394,7 +405,7 @@ def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
     """Return why nothing arrived: a sweep, another token, another recipient, or no transfer of the token."""
     if came_out_of(terms.evidence.forwarders, facts.transfers, terms.token, terms.recipient):
         return Refused(FailureCode.TRANSACTION_ALREADY_USED, SWEPT)
-    # Native coin, and any token on Solana, can move in inner calls. The logs of an EVM token are always complete.
+    # Native coin can move in inner calls, and so can any token on Solana. The logs of EVM tokens are always complete.
     may_be_hidden = terms.token == "" or facts.commitment is not None
     if may_be_hidden and not facts.is_complete:
         message = (

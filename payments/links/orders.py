@@ -1,4 +1,4 @@
-"""Build the order for a payment request that a customer, or an API key, creates from a payment link."""
+"""Build the order for a payment request that is created from a payment link, by a customer or with an API key."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,9 +12,10 @@ from payments.requests.creation import NewRequest, Price, default_lifetime
 
 
 def link_order(link: PaymentLink, amount: int | None, own: Mapping[str, Any] | None = None) -> NewRequest:
-    """Return the order for one request of the link. With a price, the amount is 0 until it is converted.
+    """Return the order for one request of the link.
 
-    `amount` is the result of `entered_amount`. `own` replaces the link's description, metadata and URLs.
+    `amount` is the result of `entered_amount`. If the link has a price, the amount is 0 until the price is
+    converted. `own` replaces the link's description, metadata and URLs.
     """
     price = Price(link.price["currency"], Decimal(link.price["amount"])) if link.price else None
     order = NewRequest(
@@ -32,10 +33,11 @@ def link_order(link: PaymentLink, amount: int | None, own: Mapping[str, Any] | N
 
 
 def entered_amount(link: PaymentLink, text: object) -> int | None:
-    """Return the amount of an open link in base units, from a decimal string; None for a link with its own amount.
+    """Parse the amount that a customer entered for an open link, in base units. A link with its own amount returns
+    None.
 
-    Raises AmountError: `parameter_missing` without an amount, `parameter_invalid` outside the link's limits or if the
-    link has its own amount, and the errors of `parse_amount`.
+    Raises AmountError: `parameter_missing` if there is no amount, `parameter_invalid` if the amount is outside the
+    limits or the link has its own. Also raises the errors of `parse_amount`.
     """
     if link.min_amount is None:
         if text is not None:

@@ -19,7 +19,10 @@ _CREATED = "created"
 
 @dataclass(frozen=True)
 class NewLink:
-    """The validated parameters of a new link, with one of `amount`, `price` and `min_amount`, in base units."""
+    """The validated parameters of a new link. Amounts are base units.
+
+    Exactly one of `amount`, `price` and `min_amount` is set.
+    """
 
     name: str
     token: Token
@@ -36,8 +39,9 @@ class NewLink:
 
 
 def require_convertible(new: NewLink) -> None:
-    """Raise ApiError if the link's price can't be converted now. Queries the rate sources; call it before the
-    transaction.
+    """Raise ApiError if the link's price can't be converted now.
+
+    Queries the rate sources, so call it before the transaction.
     """
     if new.price is not None:
         with_amount(NewRequest(new.token, 0, new.recipient_address, lifetime=timedelta(), price=new.price))
@@ -72,9 +76,9 @@ def create_link(merchant: Merchant, new: NewLink, *, actor: str) -> PaymentLink:
 def change_link(
     link: PaymentLink, *, name: str | None = None, is_active: bool | None = None, actor: str
 ) -> PaymentLink:
-    """Rename the link, or switch it on or off, and write its history. None keeps a value.
+    """Rename the link, or switch it on or off, and write its history. None keeps the old value.
 
-    Switching off waits for requests that are being created. Afterwards the link creates none.
+    Switching off waits for requests that are being created. After that, the link creates none.
     """
     with transaction.atomic():
         locked = PaymentLink.objects.select_for_update(no_key=True).get(pk=link.pk)
@@ -95,5 +99,5 @@ def change_link(
 
 
 def with_catalogue(links: QuerySet[PaymentLink]) -> QuerySet[PaymentLink]:
-    """Load the relations that a link's object and its page read."""
+    """Load the relations that the API object and the link's page read."""
     return links.select_related("merchant", "chain", "token__chain")

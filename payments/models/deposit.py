@@ -10,22 +10,22 @@ from payments.models.request import PaymentRequest
 
 
 class DepositAddress(models.Model):
-    """The deposit address that was shown for a request, and the progress of the search for payments to it.
+    """The deposit address that was shown for a request, and how far it was searched for payments.
 
-    `address` is derived from `factory`, the request's id and its recipient; `init_code_hash` is the hash of the code
-    that deploys the forwarder. Only the columns about the search change.
+    `address` is derived from `factory`, the request's id and its recipient. `init_code_hash` is the hash of the
+    code that deploys the forwarder. These columns never change.
 
-    At first, the chain's search covers the address with every block (`DiscoveryCursor.deposits_next_block`). From 30
-    days after the request's end, a weekly check searches from `next_block` on, which is null until then. `next_look_at`
-    is when the next of these steps is due; null after the last one. `grouped_at` is when arrivals were last credited
-    together (`WaitingArrival`).
+    At first, the chain's search checks the address in every block (`DiscoveryCursor.deposits_next_block`).
+    `next_block` is then null. From 30 days after the request's end, a weekly check searches from `next_block` on.
+    `next_look_at` is when the next step is due, or null after the last one. `grouped_at` is when arrivals were last
+    credited together (`WaitingArrival`).
 
     For native coin (`payments.coins`):
 
-    - `swept`: the amount, in base units, that the forwarder logged as swept in blocks before `next_block` or, if that
-      is null, before `DiscoveryCursor.coins_next_block`.
-    - `waiting_block`, `waiting_hash`, `waiting_received`: the block that showed a small arrival, and the total that the
-      address had received by then. The arrival is credited once the block is final, at most once an hour.
+    - `swept` is the amount that the forwarder has swept, in base units. It counts blocks before `next_block` or, if
+      that is null, before `DiscoveryCursor.coins_next_block`.
+    - `waiting_block` and `waiting_hash` are the block that showed a small arrival. `waiting_received` is the total
+      that the address had received by then. The arrival is credited once the block is final, at most once an hour.
     """
 
     request = models.OneToOneField(
@@ -71,11 +71,11 @@ class DepositAddress(models.Model):
 
 
 class WaitingArrival(models.Model):
-    """A transaction that moved the token to a deposit address, to be credited with others from `due_at` on.
+    """A small transfer to a deposit address. It waits to be credited together with others, at `due_at` or later.
 
-    If several are due at the same time, the largest `amount` comes first. Otherwise tiny amounts could delay a real
-    payment. The amount is only used for this order, because a single node reported it. The row is deleted once the
-    transaction is credited, or is final without paying the request.
+    Of the arrivals that are due together, the largest `amount` comes first. Otherwise tiny amounts could delay a
+    real payment. `amount` serves only for this order, because a single node reported it. The row is deleted once
+    the transaction is credited, or is final and does not pay the request.
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="+", db_index=False)

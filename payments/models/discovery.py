@@ -8,19 +8,21 @@ from merchants.models import Merchant
 
 
 class DiscoveryCursor(models.Model):
-    """The search on one chain: its due time, its lease, and the start for merchants without a cursor of their own.
+    """The search on one chain: its due time and its lease, and where the search begins for a new merchant.
 
-    For a merchant without a `MerchantCursor`, the search may skip the blocks before `next_block` (null: unknown) and
-    those mined before `searched_at`, because the merchant had no watched requests then. `merchants_at_once` limits
-    how many merchants share one search after a failure (null: no limit). `watches` is the number of requests that the
-    last pass searched for.
+    A new merchant has no `MerchantCursor` yet, and had no watched requests before. So its search may skip the
+    blocks before `next_block` (null: unknown), and the blocks mined before `searched_at`.
 
-    `quotes_next_block` and `quotes_searched_at` are the same for the search for quote ids, which has no cursors per
-    merchant. `deposits_next_block` and `deposits_searched_at` are those for transfers to deposit addresses.
+    After a failure, `merchants_at_once` limits how many merchants share a search (null: no limit). `watches` is how
+    many requests the last pass searched for.
 
-    `coins_next_block` and `coins_searched_at` are those for native coin at deposit addresses. Blocks before
-    `coins_next_block` are final, and their sweeps are included in `DepositAddress.swept`. `coins_read_block` is the
-    last block at which the addresses' balances were read.
+    The other columns are the positions of searches that have no cursors per merchant:
+
+    - `quotes_next_block`, `quotes_searched_at`: the search for quote ids.
+    - `deposits_next_block`, `deposits_searched_at`: the search for transfers to deposit addresses.
+    - `coins_next_block`, `coins_searched_at`: the search for native coin at deposit addresses. Blocks before
+      `coins_next_block` are final, and `DepositAddress.swept` includes their sweeps. `coins_read_block` is the last
+      block at which balances were read.
     """
 
     chain = models.OneToOneField(Chain, on_delete=models.CASCADE, primary_key=True, related_name="+")
@@ -44,18 +46,21 @@ class DiscoveryCursor(models.Model):
 
 
 class MerchantCursor(models.Model):
-    """The progress of the search on one chain for one merchant. The row exists only while the merchant has watched
-    requests.
+    """How far a chain was searched for one merchant. The row exists only while the merchant has watched requests.
 
-    All blocks before `next_block` were searched for every request watched at the time, and were deep enough not to
-    change. All blocks mined before `searched_at` were searched at least once. `turn_at` is the time of the last
-    attempt to search. `is_alone` excludes a merchant from shared searches because its own search fails while others
-    succeed.
+    - `next_block`: all blocks before it were searched for every request that was watched then. They are too deep to
+      change.
+    - `searched_at`: all blocks mined before it were searched at least once.
+    - `turn_at`: when a search was last tried.
+    - `is_alone`: the merchant's own search fails while others succeed. So it shares no search.
 
-    If a merchant has more watched requests than one search can handle, several searches cover them in the order of
-    their ids. Between these searches, `after` is the last id that was searched for, `until_block` is the end of the
-    block range, and `pass_head` is the head when the first of them began, at `pass_began_at` (null if the range was
-    shortened since).
+    A merchant may have more watched requests than one search can handle. Then several searches share the work, in
+    the order of the requests' ids. The other columns are the state between these searches:
+
+    - `after` is the last id that was searched for.
+    - `until_block` is the last block of the range.
+    - `pass_head` is the head when the first of these searches began.
+    - `pass_began_at` is when it began. It is null if the range was shortened later.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+")

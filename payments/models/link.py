@@ -1,4 +1,4 @@
-"""The payment link, from which each customer gets a payment request of their own."""
+"""A payment link: each customer who opens it gets a payment request."""
 
 from django.conf import settings
 from django.db import models
@@ -16,7 +16,6 @@ _PRICE_KINDS = ("amount", "price", "min_amount")
 
 
 def new_link_id() -> str:
-    """Return a new `pl_` id."""
     return prefixed_id("pl_")
 
 
@@ -25,12 +24,12 @@ def _is_only(name: str) -> Q:
 
 
 class PaymentLink(models.Model):
-    """A page on which each customer creates a payment request of their own. Amounts are base units of `token`.
+    """A page on which each customer creates a payment request. Amounts are base units of `token`.
 
-    The link requests an `amount`, or a `price` that is converted for each customer, or lets the customer enter an
-    amount from `min_amount` to `max_amount`. `code` is the last part of the page's URL. `requests_count` is the
-    number of requests that the link created; it is changed under the row's lock (`payments.requests.link_limits`).
-    `created_by` is the actor who created it, as in the history.
+    The link has an `amount`, or a `price` that is converted for each customer. An open link has neither: the
+    customer enters an amount from `min_amount` to `max_amount`. `code` is the last part of the page's URL.
+    `requests_count` counts the requests of the link; it changes under the row's lock
+    (`payments.requests.link_limits`). `created_by` is the actor, as in the history.
     """
 
     id = models.CharField(max_length=LINK_ID_LENGTH, primary_key=True, default=new_link_id, editable=False)
@@ -76,7 +75,7 @@ class PaymentLink(models.Model):
             base_units_constraint("min_amount", "payment_link"),
             base_units_constraint("max_amount", "payment_link"),
         )
-        # tests/integration/payments/query_plans/queries.py names the query that needs it.
+        # tests/integration/payments/query_plans/queries.py has the query that needs this index.
         indexes = (models.Index(fields=("merchant", "-created_at", "-id"), name="payment_link_listed"),)
 
     def __str__(self) -> str:
@@ -92,8 +91,6 @@ class PaymentLink(models.Model):
 
 
 class PaymentLinkChange(models.Model):
-    """One entry of a link's history: who created or changed the link."""
-
     link = models.ForeignKey(PaymentLink, on_delete=models.CASCADE, related_name="changes")
     what = models.CharField(max_length=300)
     actor = models.CharField(max_length=100)

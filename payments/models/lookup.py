@@ -1,4 +1,4 @@
-"""The lookups: one row for each transaction that the service looks up on a chain."""
+"""Lookups: one row for each transaction that the service looks up on a chain."""
 
 from collections.abc import Collection
 
@@ -15,35 +15,37 @@ from payments.models.swap import Swap, swap_of
 
 
 class Lookup(models.Model):
-    """One transaction: the customer's (`of_payment`), or the delivery that a swap's provider reports (`of_swap`).
+    """A transaction to look up: the customer's (`of_payment`), or a swap's delivery that its provider reports
+    (`of_swap`).
 
-    A payment of native coin at a deposit address has no transaction. Its lookup concerns the address's balance, and has
-    `address:sequence` instead of a hash. `received` is the total, in base units, that the address had received by the
-    block `block_number` with the hash `block_hash`.
+    A payment of native coin at a deposit address is looked up by the address's balance instead. Its lookup has
+    `address:sequence` in place of a hash. `received` is the total, in base units, that the address had received by
+    the block with `block_number` and `block_hash`.
 
     Due work:
 
-    - `next_check_at`: the time of the next lookup; null if none is scheduled.
-    - `finality_check_at`: the time of the next finality check of the transaction that decided its payment. It is
-      null once the block is final, because no reorganisation can reverse the result then. `finality_misses`: the
-      number of consecutive finality checks that did not find the transaction.
-    - `claim_id`, `lease_until`: the lease of the worker that looks it up. Results are written only if the claim id is
-      unchanged.
+    - `next_check_at`: the time of the next lookup, or null.
+    - `finality_check_at`: when to check again that the decisive transaction is still in its block. Null once the
+      block is final, because no reorganisation can reverse the result then.
+    - `finality_misses`: how many of these checks in a row did not find the transaction.
+    - `claim_id`, `lease_until`: the lease of the worker that looks it up. A worker can store its result only while
+      the claim id is its own.
     - `attempts`: the number of lookups that did not find the transaction.
-    - `merchant`: the merchant of the request, so that merchants take turns. `is_simulated`: the sandbox made the
-      transaction, and no node knows it.
+    - `merchant`: the merchant of the request, so that merchants take turns.
+    - `is_simulated`: the sandbox made the transaction, so no node knows it.
 
     If the wallet returned a proposal's id instead of a hash (see `chains.facts.proposals`):
 
     - `proposal_id`, `proposal_account`: the proposal's id, and the contract account that executes it.
-      `further_accounts`: other accounts with which the id was submitted, because the first may be wrong.
-    - `proposal_check_at`: the time of the next search for the execution; null if none is scheduled. Until the
-      execution is found, the payment is `pending` and no other check is scheduled. If the payment is `reorged`, its
-      proposal may be executed again. `proposal_block`: the next block to search, null before the first search.
+    - `further_accounts`: other accounts with which the id was submitted, because the first may be wrong.
+    - `proposal_check_at`: the time of the next search for the execution, or null. Until the execution is found, the
+      payment is `pending` and no other check is scheduled. If the payment is `reorged`, its proposal may be
+      executed again.
+    - `proposal_block`: the next block to search; null before the first search.
 
-    What the nodes returned:
+    Results of the nodes:
 
-    - `seen_at`: the time at which a node first knew the transaction.
+    - `seen_at`: when a node first knew the transaction.
     - `first_block_time`, `first_block_number`: the first block in which our nodes saw the customer's transaction. A
       reorganisation does not change them.
     """
@@ -92,7 +94,7 @@ class Lookup(models.Model):
             ),
         )
         indexes = (
-            # For `payments.verification.leasing`: the due lookups of each chain and merchant; those with missing
+            # For `payments.verification.leasing`: the due lookups by chain and merchant. Lookups of missing
             # transactions come last.
             models.Index(
                 F("chain"),
@@ -140,27 +142,30 @@ class Lookup(models.Model):
 
     @property
     def payment_id(self) -> str:
-        """The id of the payment that the transaction belongs to; its swap has the same id."""
+        """The id of the payment. Its swap has the same id."""
         return self.of_payment_id or self.of_swap_id or ""
 
     @property
     def is_delivery(self) -> bool:
-        """Whether a routing provider reports the transaction as the delivery of a swap."""
+        """Whether the transaction is the delivery of a swap, as a routing provider reports."""
         return self.of_swap_id is not None
 
     @property
     def is_difference(self) -> bool:
-        """Whether it looks up native coin at a deposit address instead of a transaction."""
+        """Whether this is the balance of native coin at a deposit address, not a transaction."""
         return not self.is_delivery and self.payment.deposit_sequence is not None
 
     @property
     def credit_key(self) -> str:
-        """The key under which its credited transfers are stored: the transaction's hash, or the deposit address."""
+        """The key of its credited transfers: the transaction's hash, or the deposit address."""
         return self.transaction_hash.partition(":")[0]
 
     @property
     def is_customers_own(self) -> bool:
-        """Whether the customer sent the transaction. In a single-chain swap, it may be the delivery too."""
+        """Whether the customer sent the transaction.
+
+        In a single-chain swap, the same transaction may be the delivery too.
+        """
         payment = self.payment
         return not self.is_delivery or (
             (self.chain_id, self.transaction_hash) == (payment.chain_id, payment.transaction_hash)
@@ -168,12 +173,11 @@ class Lookup(models.Model):
 
     @property
     def proposal_accounts(self) -> list[str]:
-        """The accounts with which the proposal's id was submitted."""
         return [self.proposal_account, *(self.further_accounts or ())] if self.proposal_id else []
 
     @property
     def is_awaited(self) -> bool:
-        """Whether other signers still have to execute the proposal, so that the execution is searched for."""
+        """Whether the proposal still has to be executed by other signers."""
         return self.proposal_check_at is not None
 
     @property
@@ -182,6 +186,6 @@ class Lookup(models.Model):
 
 
 def delivery_of(payment: Payment) -> Lookup | None:
-    """Return the lookup of the delivery that a routing provider reports for the payment, if there is one."""
+    """Return the lookup of the delivery that the swap's provider reports, if there is one."""
     delivery: Lookup | None = getattr(swap_of(payment), "delivery", None)
     return delivery

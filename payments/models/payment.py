@@ -1,4 +1,4 @@
-"""The payment: one transaction, or one arrival of native coin, that is submitted or found for a request."""
+"""Payments: transactions and arrivals of native coin, submitted or found for a request."""
 
 from datetime import datetime
 
@@ -14,12 +14,11 @@ from payments.models.route import PaymentType, Route
 
 
 def new_payment_id() -> str:
-    """Return a new `pay_` id."""
     return prefixed_id("pay_")
 
 
 class FailureCode(models.TextChoices):
-    """Why a payment failed. The values are part of the public API."""
+    """These values are part of the public API."""
 
     TRANSACTION_REVERTED = "transaction_reverted"
     WRONG_CHAIN = "wrong_chain"
@@ -41,9 +40,9 @@ class FailureCode(models.TextChoices):
     AUTHORIZATION_USED = "authorization_used"
 
 
-# Another check may reverse these failures: the transaction was missing, the nodes could not be read, or only a
-# routing provider reported the failure. Any other failure can be reversed only by a reorganisation, until its block
-# is final.
+# Another check may reverse these failures. The transaction was missing, or the nodes could not be read, or only a
+# routing provider reported the failure. Only a reorganisation can reverse any other failure, until its block is
+# final.
 RETRYABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -55,7 +54,7 @@ RETRYABLE_FAILURES = frozenset(
         FailureCode.SWAP_FAILED,
     }
 )
-# After these failures the merchant can accept the payment: money reached them, but nothing binds it to the request.
+# After these failures, the merchant can accept the payment: money arrived, but nothing links it to the request.
 ACCEPTABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_BOUND,
@@ -63,7 +62,7 @@ ACCEPTABLE_FAILURES = frozenset(
         FailureCode.NOT_VERIFIABLE,
     }
 )
-# Failures of a transaction that is related to the request, although it pays nothing.
+# Failures of transactions that belong to the request but pay nothing.
 _FAILURES_OF_THE_REQUEST = frozenset(
     {
         FailureCode.TRANSACTION_AMBIGUOUS,
@@ -74,7 +73,7 @@ _FAILURES_OF_THE_REQUEST = frozenset(
     }
 )
 MAX_RETRIES = 3
-# The condition of `Payment.is_anyones`, for queries.
+# `Payment.is_anyones` as a condition for queries.
 IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnull=True) & ~Q(
     failure_code__in=sorted(_FAILURES_OF_THE_REQUEST)
 )
@@ -83,44 +82,46 @@ IS_ANYONES = Q(submitted_publicly=True, bound_by="", accepted_by="", quote__isnu
 class Payment(models.Model):
     """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
-    Small arrivals at a deposit address become one payment together, with the hash of the last one (`WaitingArrival`).
-    Native coin at a deposit address is found by the address's balance (`payments.coins`). `deposit_sequence` numbers
-    these payments of a request from 1; their `transaction_hash` is null until the transaction is submitted.
+    Small arrivals at a deposit address become one payment, with the hash of the last arrival (`WaitingArrival`).
+    Native coin at a deposit address is found by the address's balance (`payments.coins`). `deposit_sequence`
+    numbers a request's payments of this kind from 1. Their `transaction_hash` is null until the transaction is
+    submitted.
 
-    The lookup of its transaction (`lookup`) has the nodes' results and the time of the next check. A swap is bound by
-    its `quote`; its `Swap` (`swap`) has the provider's results.
+    `lookup` has the nodes' results and the time of the next check. A swap has a `quote`, whose id binds it; `swap`
+    has the provider's results.
 
     Verification:
 
-    - `retries`: the number of times the payment was reopened. `verifying_since`: the start of the current
-      verification.
-    - `unanswered_looks`, `unanswered_since`: the number of consecutive checks without a response of a node or
-      provider, and the time of the first.
-    - `likely_failure`: the expected failure code, which becomes final once the block is deep enough. Until then the
-      payment does not hold its request open and counts toward no cap.
+    - `retries`: how often the payment was reopened.
+    - `verifying_since`: the start of the current verification.
+    - `unanswered_looks`: the number of checks in a row without a usable response of a node or provider.
+      `unanswered_since` is the time of the first.
+    - `likely_failure`: the failure code that becomes final once the block is deep enough. Until then, the payment
+      does not keep its request open and counts toward no cap.
     - `is_in_flight`: the transaction is in a block and bound to the request.
-    - `is_bound_unmined`: the transaction's own bytes bind it to the request, but it is in no block yet. `held_from` is
-      the time at which that first became true; it is never cleared.
+    - `is_bound_unmined`: the transaction's own bytes bind it to the request, but it is in no block yet.
+    - `held_from`: when `is_bound_unmined` first became true. It is never cleared.
 
     Its transaction:
 
-    - `effect`: a digest of the transaction's effect, which is the same after a speed-up. `replaced_hashes`: earlier
-      hashes.
-    - `network_fee`: the fee that its sender paid the network, in base units of the chain's coin; null if unknown.
+    - `effect`: a digest of the transaction's effect. A speed-up has the same digest.
+    - `replaced_hashes`: earlier hashes.
+    - `network_fee`: the fee that the sender paid, in base units of the chain's coin; null if unknown.
     - `carries_others`: the transaction may pay other requests too.
-    - `after_price`: the payment was credited after the price of its request had expired, so that only the merchant's
-      acceptance completes the request.
+    - `after_price`: the payment was credited after the request's price had expired. Only the merchant's acceptance
+      then completes the request.
+    - `is_sponsored`: the payer signed the transfer (`authorization`), and a gas account sends it.
 
-    `is_sponsored`: the payer signed its transfer (`authorization`), and a gas account sends it.
+    Its origin:
 
-    Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` is the
-    actor who accepted an unbound transaction as payment, at `accepted_at`. `sender_signed_at` is the time at which
-    the transaction's sender signed for the request afterwards. `is_simulated`: the sandbox created the payment, which
-    is never looked up on a chain.
+    - `submitter`: a keyed digest of the client's IP address, never the address itself.
+    - `accepted_by`, `accepted_at`: who accepted an unbound transaction as payment, and when.
+    - `sender_signed_at`: when the transaction's sender signed for the request, after the transaction.
+    - `is_simulated`: the sandbox created the payment. It is never looked up on a chain.
     """
 
     class Status(models.TextChoices):
-        """The states of a payment; `payments.requests.transitions` has the allowed moves."""
+        """For the allowed changes, see `payments.requests.transitions`."""
 
         PENDING = "pending"
         PROCESSING = "processing"
@@ -130,8 +131,6 @@ class Payment(models.Model):
     Type = PaymentType
 
     class BoundBy(models.TextChoices):
-        """What bound the transaction to the request."""
-
         REFERENCE = "reference"
         PAYER = "payer"
         PROVIDER = "provider"
@@ -148,7 +147,7 @@ class Payment(models.Model):
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     type = models.CharField(max_length=8, choices=Type.choices, default=Type.DIRECT)
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
-    # Null instead of empty, so that several payments of a request can be without a hash.
+    # Null, not "", so that a request can have several payments without a hash.
     transaction_hash = models.CharField(max_length=90, null=True, blank=True)  # noqa: DJ001
     deposit_sequence = models.PositiveIntegerField(null=True, blank=True, editable=False)
     route = models.ForeignKey(
@@ -267,36 +266,42 @@ class Payment(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether the payment is still being verified."""
         return self.status in self.OPEN
 
     @property
     def own_hash(self) -> str:
-        """The hash of its transaction; empty if it is native coin whose transaction was not submitted."""
+        """The transaction's hash. "" for native coin whose transaction was not submitted."""
         return self.transaction_hash or ""
 
     @property
     def is_bound(self) -> bool:
-        """Whether the transaction is known to pay the request: credited, mined and bound, or bound by its bytes."""
+        """Whether the transaction is known to pay the request.
+
+        That is certain if the payment is completed. An open payment's transaction must be bound: when it was mined,
+        or by its own bytes.
+        """
         return self.status == self.Status.COMPLETED or (
             self.is_open and (self.is_in_flight or self.is_bound_unmined)
         )
 
     @property
     def is_anyones(self) -> bool:
-        """Whether anyone could have submitted the transaction, because nothing binds it to the request."""
+        """Whether nothing links the transaction to the request, so that anyone could have submitted it."""
         was_bound = self.bound_by != "" or self.accepted_by != "" or self.quote_id is not None
         return self.submitted_publicly and not was_bound and self.failure_code not in _FAILURES_OF_THE_REQUEST
 
     @property
     def attempts(self) -> int:
-        """The number of lookups that did not find the transaction or, for a swap, the reported delivery."""
+        """The number of lookups that did not find the transaction.
+
+        For a swap, lookups of the reported delivery count too.
+        """
         swap = getattr(self, "swap", None)
         return self.lookup.attempts + (swap.attempts if swap is not None else 0)
 
     @property
     def due_at(self) -> datetime | None:
-        """The time of the next query of a chain or provider; null once the payment is decided."""
+        """The time of the next query, or None once the payment is decided."""
         swap = getattr(self, "swap", None)
         delivery = getattr(swap, "delivery", None)
         times = (
@@ -309,7 +314,7 @@ class Payment(models.Model):
 
     @property
     def explorer_url(self) -> str | None:
-        """The transaction's page on the chain's explorer; None if there is no explorer or no known transaction.
+        """The transaction's page on the chain's explorer, or None if there is no explorer or no known transaction.
 
         For a failed proposal, it is the page of the transaction in which the execution failed.
         """
@@ -320,21 +325,24 @@ class Payment(models.Model):
 
     @property
     def delivery_explorer_url(self) -> str | None:
-        """The explorer's page for a separate, real delivery transaction."""
+        """The explorer's page of the delivery, if that is a transaction of its own and not simulated."""
         delivery = getattr(getattr(self, "swap", None), "delivery", None)
         base = "" if delivery is None or self.is_simulated else self.request.chain.explorer_url.rstrip("/")
         return f"{base}/tx/{delivery.transaction_hash}" if delivery is not None and base else None
 
     @property
     def delivery_confirmations_required(self) -> int | None:
-        """The required depth of a separate delivery; None if the chain's finality decides."""
+        """The required depth of the delivery, if that is a transaction of its own.
+
+        None if a tag of the chain decides.
+        """
         rule = self.request.chain.confirmations
         has_delivery = getattr(getattr(self, "swap", None), "delivery", None) is not None
         return int(rule) if has_delivery and rule.isdigit() else None
 
     @property
     def delivered_by(self) -> str | None:
-        """The hash of the verified delivery or, before that, of the delivery that the provider reports."""
+        """The hash of the delivery: the verified one, or before that the one that the provider reports."""
         delivery = getattr(getattr(self, "swap", None), "delivery", None)
         if delivery is not None:
             return str(delivery.transaction_hash)
@@ -342,14 +350,18 @@ class Payment(models.Model):
 
     @property
     def expected_amount(self) -> int:
-        """The amount to expect while the payment is in flight, in base units of the requested token."""
+        """The amount that an unfinished payment will probably add, in base units of the requested token."""
         if self.quote is not None:
             return self.quote.amount_out_min
         return self.amount or 0
 
     @property
     def is_retryable(self) -> bool:
-        """Whether another check may reverse the failure, because of its code or because its block is not final yet."""
+        """Whether another check may reverse the failure.
+
+        Some failures can be reversed because of their code. Any failure can be reversed while the block is not
+        final.
+        """
         is_open_question = (
             self.failure_code in RETRYABLE_FAILURES or self.lookup.finality_check_at is not None
         )
@@ -357,7 +369,7 @@ class Payment(models.Model):
 
     @property
     def retries_left(self) -> int:
-        """The number of retries left for a failed payment; 0 if a retry can't change the result."""
+        """The retries that are left for a failed payment. 0 if a retry can't change the result."""
         if self.failure_code and not self.is_retryable:
             return 0
         return max(MAX_RETRIES - self.retries, 0)

@@ -1,4 +1,4 @@
-"""Payers' signatures, which bind transfers that can't carry a reference."""
+"""Signatures by which payers bind transfers that can't carry a reference."""
 
 from datetime import datetime
 
@@ -16,10 +16,10 @@ from payments.models.route import Route
 class PayerProof(models.Model):
     """A wallet's signature of a message that names the request.
 
-    Transfers that `address` itself makes to `recipient_address` between `not_before` and `not_after` belong to the
-    request. If there are several proofs for the same chain, token and recipient, the newest of those given before the
-    transfer's block counts. `head_block` is the chain's newest block when the proof was verified; it is null for
-    proofs from before the column was added.
+    Transfers that `address` itself makes to `recipient_address` from `not_before` to `not_after` belong to the
+    request. A wallet may sign for several requests with the same chain, token and recipient. Then the newest proof
+    from before the transfer's block counts. `head_block` is the newest block when the proof was verified. It is
+    null in rows that are older than this column.
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="payer_proofs")
@@ -47,11 +47,11 @@ class PayerProof(models.Model):
 
 
 class TransferProof(models.Model):
-    """A message that the sender of a mined transfer signs to prove that it pays the payment's request.
+    """A message that a sender signs after the transfer was mined, to prove that it pays the payment's request.
 
-    The message can be signed until `expires_at`. `verified_at` is the time at which its signature was verified; null
-    before. `needed` is the amount that remained to be paid at `verified_at`, in base units. `binds` is true if the
-    proof was given in time. A later proof is only shown to the merchant.
+    The message can be signed until `expires_at`. `verified_at` is when the signature was verified, or null.
+    `needed` is the unpaid rest of the request at `verified_at`, in base units. `binds` is true if the proof was
+    given in time. A later proof is only shown to the merchant.
     """
 
     payment = models.ForeignKey(
@@ -91,7 +91,6 @@ class TransferProof(models.Model):
 
     @property
     def given_at(self) -> datetime:
-        """The time at which the signature was verified."""
         if self.verified_at is None:
             raise ValueError("the message was not signed")
         return self.verified_at

@@ -1,4 +1,4 @@
-"""The executable quotes behind swap routes, with the ids that bind transactions to them."""
+"""The quotes behind swap routes. Their ids bind transactions to requests."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,13 +9,14 @@ from payments.models.route import Route
 
 
 class Quote(models.Model):
-    """One accepted offer of a provider for one route. A route that is built again later gets a new quote.
+    """A provider's offer for one route. Building the route again later makes a new quote.
 
-    `bound_by` is a unique id of 32 bytes in the call data that binds a transaction to the request. Amounts are base
-    units: `amount_in` of the route's token, the others of the requested one. `action` is returned only as the
-    unsigned transaction, and `tracking` never leaves the server. `built_at` is when the transaction was returned to
-    the customer; a quote that was never built binds nothing. `watched_until` is when the request expires, as
-    of `built_at`; the chain is searched for the id until a day after the request's end.
+    - `bound_by` is a unique id of 32 bytes. Call data that contains it binds a transaction to the request.
+    - `amount_in` is in base units of the route's token, the other amounts in base units of the requested token.
+    - `action` leaves the server only as the unsigned transaction. `tracking` never leaves the server.
+    - `built_at` is when the transaction was returned to the customer. A quote that was never built binds nothing.
+    - `watched_until` is the request's expiry as of `built_at`. The chain is searched for the id until a day after
+      the request's end.
     """
 
     route = models.ForeignKey(Route, on_delete=models.CASCADE, related_name="quotes")

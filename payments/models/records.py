@@ -12,13 +12,14 @@ from payments.models.request import PaymentRequest
 
 
 class ConsumedTransfer(models.Model):
-    """A transfer that was credited. The unique constraint on its position ensures that it counts only once.
+    """A transfer that was credited. A unique constraint on its position prevents a second credit.
 
-    Rows are inserted in the transaction that credits the payment, and never changed. `slot` is the transfer's position
-    in the chain transaction. For native coin at a deposit address, `transaction_hash` is that address, and `slot` the
-    payment's `deposit_sequence`. `account` (Solana) is the token account that received it: the credits of one chain
-    transaction to one account never exceed its gain. The oldest rows have the slot `mint:owner` instead of an
-    instruction path, and no account.
+    The transaction that credits the payment inserts the row, which never changes. `slot` is the transfer's position
+    in the chain transaction. For native coin at a deposit address, `transaction_hash` is that address and `slot` is
+    the payment's `deposit_sequence`.
+
+    `account` is the token account that received the transfer on Solana. The credits of one transaction to one
+    account never exceed the account's gain. The oldest rows have no account, and `mint:owner` as their slot.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -47,7 +48,7 @@ class ConsumedTransfer(models.Model):
 
 
 class Transition(models.Model):
-    """One status change of a request or, if `payment` is set, of a payment."""
+    """A status change of a payment, or of a request if `payment` is null."""
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="transitions")
     payment = models.ForeignKey(

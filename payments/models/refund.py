@@ -18,40 +18,41 @@ from payments.models.request import PaymentRequest, RefundTotals
 
 
 def new_refund_id() -> str:
-    """Return a new `rf_` id."""
     return prefixed_id("rf_")
 
 
 class RefundQuerySet(models.QuerySet["Refund"]):
-    """Refunds, with queries over their carriers' payments."""
+    """Refunds, with queries over the payments that carry them."""
 
     def totals(self) -> RefundTotals:
-        """Return the totals of these refunds, in two queries."""
+        """Makes two queries."""
         refunds = list(self)
         return totals_of(refunds, standings(refunds))
 
 
 class Refund(models.Model):
-    """An amount of the requested token that the merchant sends back to the customer. `amount` is in base units of
-    that token.
+    """Money that the merchant sends back to the customer: `amount` in base units of the requested token.
 
-    Once it has an address, its `carrier` is a payment request in the opposite direction: the merchant pays `amount`
-    to that address. So a refund is built, found and verified like a payment, and its status follows from its
-    carrier's payments (`standing_of`). `code` is the secret part of the URL of the page where the customer sets an
-    address. `payment` limits the refund to what that payment delivered. `built_at` is the time at which its
-    transaction was last returned for signing. Failed payments from before that time don't make the refund fail, so its
-    amount stays reserved while the transaction may still be sent.
+    Once a refund has an address, it has a `carrier`. That is a payment request in the opposite direction: the
+    merchant pays `amount` to the address. So a refund is built, found and verified like a payment. Its status
+    follows from the payments of its carrier (`standing_of`).
 
-    If the address of a refund is changed, a cancelled refund keeps the old address, and its `moved_to` is the changed
-    refund. Transfers to the old address reduce the amount of the changed refund. `credited_payments` has the ids of the
-    payments credited before the refund was created; only wallets that made them may set its address. `created_by` is
-    the actor who created it, as in the history; only the merchant sees it. The chain is searched for its transaction
-    from `watched_from` to `watched_until` without a gap (`payments.discovery.watches`). `watched_from` is null if the
-    refund was never watched, or was last watched by an earlier release.
+    - `code` is the secret part of the URL of the page on which the customer sets an address.
+    - `payment` limits the refund to the amount of that payment.
+    - `built_at` is when its transaction was last returned for signing. That transaction may still be sent. So a
+      payment that failed before then does not make the refund fail, and the amount stays reserved.
+    - `moved_to`: if the address of a refund is changed, a new cancelled refund keeps the old address. Its
+      `moved_to` is the changed refund. Transfers to the old address reduce what the changed refund sends.
+    - `credited_payments` has the ids of the payments that were credited before the refund was created. Only the
+      wallets that made them can set its address.
+    - `created_by` is the actor, as in the history. Only the merchant sees it.
+    - `watched_from`, `watched_until`: the time in which the chain is searched for its transaction without a gap
+      (`payments.discovery.watches`). `watched_from` is null if the refund was never watched, or was last watched by
+      an earlier release.
     """
 
     class Status(models.TextChoices):
-        """The states of a refund. They are computed from its carrier's payments, and not stored."""
+        """Computed from the carrier's payments, and not stored."""
 
         REQUIRES_ADDRESS = "requires_address"
         READY = "ready"
@@ -107,7 +108,7 @@ class Refund(models.Model):
                 name="refund_with_a_carrier_has_an_address",
             ),
         )
-        # tests/integration/payments/query_plans/queries.py names the query that needs it.
+        # tests/integration/payments/query_plans/queries.py has the query that needs this index.
         indexes = (
             models.Index(fields=("merchant", "-created_at", "-id"), name="refund_listed"),
             models.Index(
@@ -120,7 +121,7 @@ class Refund(models.Model):
 
     @property
     def is_simulated(self) -> bool:
-        """Whether the sandbox paid the refunded request, or sent the refund."""
+        """Whether the sandbox paid the request, or sent the refund."""
         return self.request.is_simulated or bool(self.carrier and self.carrier.is_simulated)
 
     @property
@@ -130,17 +131,17 @@ class Refund(models.Model):
 
     @property
     def refund_url(self) -> str | None:
-        """The page on which the merchant signs the refund's transaction; None if there is no address yet."""
+        """The page on which the merchant signs the refund's transaction. None while there is no address."""
         return f"{settings.CHECKOUT_URL}/pay/{self.carrier.shortcode}" if self.carrier else None
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The progress of a refund, derived from its carrier's payments.
+    """The progress of a refund, computed from its carrier's payments.
 
-    `received` is the amount that has reached the customer, in base units, at most the refund's amount. `payment` is
-    the payment that decides the status, if any; `failure_code` and `failure_message` are empty unless the refund
-    failed.
+    `received` is the amount that reached the customer, in base units, but at most the refund's amount. `payment` is
+    the payment that decides the status, if there is one. `failure_code` and `failure_message` are set only if the
+    refund failed.
     """
 
     status: Refund.Status
@@ -151,15 +152,16 @@ class Standing:
 
     @property
     def is_open(self) -> bool:
-        """Whether the refund's amount is reserved, because its transaction may still be sent."""
+        """Whether the refund's transaction may still be sent. Until then, its amount is reserved."""
         return self.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY, Refund.Status.PROCESSING)
 
 
 def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
-    """Return the standing of the refund with these payments of its carrier, oldest first.
+    """Compute a refund's progress from its carrier's payments, oldest first.
 
-    A cancelled refund that was sent anyway is completed. Unbound transactions don't make a refund fail, because anyone
-    with its link can submit them. Transactions that were submitted before the refund was last built don't either.
+    A cancelled refund that was sent anyway is completed. Unbound transactions don't make a refund fail, because
+    anyone with its link can submit them. Neither do transactions that were submitted before the refund was last
+    built.
     """
     counted = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
     received = min(sum(payment.amount_received or 0 for payment in counted), refund.amount)
@@ -180,9 +182,7 @@ def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
 
 
 def _is_under_way(refund: Refund, payment: Payment) -> bool:
-    """Whether the payment may still complete the refund. For a cancelled refund, the transaction must be
-    bound to it.
-    """
+    """Whether the payment may still complete the refund. If the refund is cancelled, only a bound transaction can."""
     is_bound = payment.is_in_flight or payment.is_bound_unmined
     return payment.is_open and (is_bound or refund.cancelled_at is None)
 
@@ -193,7 +193,7 @@ def _has_failed(refund: Refund, payment: Payment) -> bool:
 
 
 def standings(refunds: Sequence[Refund]) -> list[Standing]:
-    """Return the standing of each refund, in the same order. Reads the payments of all refunds in one query."""
+    """Compute each refund's progress, in the same order. Reads all their payments in one query."""
     carriers = [refund.carrier_id for refund in refunds if refund.carrier_id]
     payments: dict[uuid.UUID, list[Payment]] = defaultdict(list)
     if carriers:

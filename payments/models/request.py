@@ -1,4 +1,4 @@
-"""The payment request: the requested amount, and how much of it was paid."""
+"""Payment requests: the requested amount, and how much of it was paid."""
 
 import secrets
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ REFERENCE_BYTES = 16
 ENDED_AT = Greatest("completed_at", "expired_at", "cancelled_at")
 """The time at which a request was last completed, expired or cancelled; null if it never was."""
 
-# The API lists a merchant's requests newest first, optionally filtered by one of these columns or by `external_id`.
+# The API lists a merchant's requests, newest first. The list can be filtered by these columns or by `external_id`.
 _LISTED_BY = {
     "listed": (),
     "by_status": ("status",),
@@ -31,14 +31,15 @@ _LISTED_BY = {
 
 
 def new_reference() -> bytes:
-    """Return 16 random bytes, the reference that binds a transaction to one request."""
+    """Return 16 random bytes that bind a transaction to one request."""
     return secrets.token_bytes(REFERENCE_BYTES)
 
 
 @dataclass(frozen=True)
 class RefundTotals:
-    """The sums of a request's refunds in base units: those that reached the customer (`completed`), and those that
-    are reserved by open refunds (`open`).
+    """The sums of a request's refunds in base units.
+
+    `completed` has reached the customer; `open` is reserved for open refunds.
     """
 
     completed: int = 0
@@ -46,36 +47,45 @@ class RefundTotals:
 
     @property
     def taken(self) -> int:
-        """The part of the paid amount that refunds use. Open refunds count as sent."""
+        """The paid amount that refunds use. Open refunds count as sent."""
         return self.completed + self.open
 
 
 class PaymentRequest(models.Model):
-    """A request to pay one amount of one token on one chain to one wallet. Amounts are base units of `token`.
+    """A request to pay an amount of one token on one chain to one wallet. Amounts are base units of `token`.
 
-    `amount_paid` is the sum of all credited payments. `net` is `amount_paid` less refunds and reorganised
-    payments: completion, the remaining amount, routes, pages and events all use it. `amount_reorged` is the sum of
-    the credited payments that are flagged `reorged`.
+    The amount that was paid:
 
-    Only `payments.requests.transitions` writes `status` and its timestamps, and only `payments.verification.storing`
-    writes `amount_paid`. `expiry_check_at` is the time of the next expiry check; a payment in flight moves it beyond
-    `expires_at`. `late_price_mail_at` is the time at which to e-mail the merchant about a payment that came after the
-    price expired. If the payment was worth the price, the request is completed instead
-    (`payments.deposits.late_arrivals`). `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly
-    submitted transaction, which happens once per request. `link_shown_at` is the time at which a wallet link with the
-    reference was first shown: a wallet may have used it.
+    - `amount_paid` is the sum of all credited payments. Only `payments.verification.storing` writes it.
+    - `amount_reorged` is the part of `amount_paid` whose payments are flagged `reorged`.
+    - `net` is `amount_paid` less refunds and reorganised payments. Completion, the remaining amount, routes, pages
+      and events use it.
 
-    `deposit_address` is null until it was shown (`DepositAddress`). `price` (`currency`, `amount`) is the price from
-    which `amount` was computed at `rate`. Neither changes; both are null if the request is for an amount of tokens.
+    Its progress:
 
-    `is_refund`: the request carries a refund, in the opposite direction: the merchant pays the customer. The API and
-    the portal show the `Refund` instead. `has_refunds`: the request has refunds. `is_simulated`: the sandbox
-    simulated one of its payments or its expiry, so no money moved. `payment_link` is the link that created it.
-    `receipts_mailed` is the number of receipts that customers requested by e-mail.
+    - `status` and its timestamps: only `payments.requests.transitions` writes them.
+    - `expiry_check_at`: the time of the next expiry check. A payment in flight moves it beyond `expires_at`.
+    - `late_price_mail_at`: when to e-mail the merchant about a payment that came after the price expired. If the
+      payment was worth the price, the request is completed instead (`payments.deposits.late_arrivals`).
+    - `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly submitted transaction. This happens
+      once per request.
+    - `link_shown_at`: when a wallet link with the reference was first shown. Since then a wallet may use it.
+    - `deposit_address`: null until it was shown (`DepositAddress`).
+
+    The rest:
+
+    - `price` (`currency`, `amount`) is converted to `amount` at `rate`. These columns never change. Both are null
+      if the request is for an amount of tokens.
+    - `is_refund`: the request carries a refund, so the merchant pays the customer. The API and the portal show the
+      `Refund` instead.
+    - `has_refunds`: at least one refund was created for it.
+    - `is_simulated`: the sandbox simulated a payment or the expiry, so no money moved.
+    - `payment_link`: the link that created it.
+    - `receipts_mailed`: the number of receipts that customers requested by e-mail.
     """
 
     class Status(models.TextChoices):
-        """The states of a request; `payments.requests.transitions` has the allowed moves."""
+        """For the allowed changes, see `payments.requests.transitions`."""
 
         ACTIVE = "active"
         COMPLETED = "completed"
@@ -137,7 +147,7 @@ class PaymentRequest(models.Model):
     class Meta:
         ordering = ("-id",)
         constraints = (
-            # The operator class also serves searches for the beginning of a code.
+            # The operator class lets searches by the beginning of a code use this index.
             models.UniqueConstraint(
                 fields=("shortcode",), opclasses=("varchar_pattern_ops",), name="payment_request_shortcode"
             ),
@@ -150,7 +160,7 @@ class PaymentRequest(models.Model):
                 name="payment_request_completed_means_paid_in_full",
             ),
         )
-        # tests/integration/payments/query_plans/queries.py names the query that needs each of these.
+        # tests/integration/payments/query_plans/queries.py has the query that needs each index.
         indexes = (
             *(
                 models.Index(fields=("merchant", *by, "-created_at", "-id"), name=f"payment_request_{name}")
@@ -177,8 +187,7 @@ class PaymentRequest(models.Model):
                 name="payment_request_due_for_expiry",
             ),
             models.Index(fields=("created_at",), name="payment_request_created"),
-            # The index has no condition, because the planner uses an expression's statistics only from an index of all
-            # rows.
+            # No condition: the planner uses an expression's statistics only if the index covers all rows.
             models.Index(ENDED_AT, name="payment_request_ended"),
             models.Index(
                 fields=("-expires_at",),
@@ -204,7 +213,7 @@ class PaymentRequest(models.Model):
                 name="payment_request_mail_due",
             ),
             models.Index(fields=("recipient_address", "-id"), name="payment_request_recipient"),
-            # For a merchant's list, and for searches over all merchants by the number or its beginning.
+            # For a merchant's list, and for searches in all merchants' requests by the order number or its beginning.
             models.Index(
                 OpClass(F("external_id"), name="varchar_pattern_ops"),
                 F("merchant"),
@@ -220,37 +229,37 @@ class PaymentRequest(models.Model):
 
     @property
     def refund_totals(self) -> RefundTotals:
-        """The totals of its refunds, as passed to `remember_refunds` or else read from the database."""
+        """The totals from `remember_refunds`, if it was called. Otherwise they are read from the database."""
         remembered: RefundTotals | None = self.__dict__.get("_refund_totals")
         if remembered is not None:
             return remembered
         return self.refunds.totals() if self.has_refunds else RefundTotals()
 
     def remember_refunds(self, totals: RefundTotals) -> None:
-        """Cache the totals on this instance, so that a list reads the refunds of all its requests in one query."""
+        """Cache the totals on this instance. A list can then read all its requests' refunds in one query."""
         self.__dict__["_refund_totals"] = totals
 
     @property
     def net(self) -> int:
-        """The paid amount that the merchant holds; negative if more was refunded or reversed than was paid.
+        """The paid amount that the merchant keeps. Negative if more was refunded or reversed than was paid.
 
-        Open refunds count as sent, because their transactions may have been broadcast.
+        Open refunds count as sent, because their transactions may be on their way.
         """
         return self.amount_paid - self.refund_totals.taken - self.amount_reorged
 
     @property
     def is_paid_in_full(self) -> bool:
-        """Whether `net` covers the amount. A completed request stays completed even if it no longer does."""
+        """Whether `net` covers the amount. A completed request stays completed even if this becomes false."""
         return self.net >= self.amount
 
     @property
     def amount_remaining(self) -> int:
-        """The amount that remains to be paid; 0 once the request is completed."""
+        """The unpaid rest. It is 0 once the request is completed."""
         return 0 if self.status == self.Status.COMPLETED else max(self.amount - self.net, 0)
 
     @property
     def amount_overpaid(self) -> int:
-        """The amount held beyond the requested amount."""
+        """The amount that the merchant keeps beyond the requested amount."""
         return max(self.net - self.amount, 0)
 
     @property
@@ -260,19 +269,19 @@ class PaymentRequest(models.Model):
 
     @property
     def can_be_accepted(self) -> bool:
-        """Whether the request is paid in full but not completed, so that only the merchant's acceptance completes it.
+        """Whether the request is paid in full but not completed. Only the merchant's acceptance then completes it.
 
-        This happens if the payment arrived after the price had expired, or after a refund was created that has been
-        cancelled or has failed since.
+        There are two reasons. The payment came after the price had expired. Or a refund was created before the
+        payment came, and was cancelled or failed later.
         """
         return self.status in (self.Status.ACTIVE, self.Status.EXPIRED) and self.is_paid_in_full
 
     @property
     def is_available(self) -> bool:
-        """Whether token and chain are active and not switched off, and the chain's family is installed.
+        """Whether new routes can be offered: token and chain are active and switched on, and the chain's family is
+        installed.
 
-        If not, no new routes are offered. Refunds in an inactive token or on an inactive chain remain possible,
-        unless they are switched off.
+        Refunds are possible in an inactive token and on an inactive chain, unless they are switched off.
         """
         if not (self.chain.is_installed and is_offered(self.token)):
             return False
@@ -281,5 +290,5 @@ class PaymentRequest(models.Model):
         return self.chain.is_active and self.token.is_active
 
     def is_past_expiry(self, now: datetime) -> bool:
-        """Whether `expires_at` has passed, even if the expiry sweep has not run yet."""
+        """True from `expires_at` on, even if no worker has expired the request yet."""
         return now >= self.expires_at

@@ -10,25 +10,23 @@ from payments.models.request import PaymentRequest
 
 
 class PaymentType(models.TextChoices):
-    """Whether the customer sends the requested token directly, or a swap delivers it."""
-
     DIRECT = "direct"
     SWAP = "swap"
 
 
 def new_route_id() -> str:
-    """Return a new `rt_` id. The id is a capability: anyone who has it can build the route's transaction."""
+    """Return a new `rt_` id. The id is a capability: with it, anyone can build the route's transaction."""
     return prefixed_id("rt_")
 
 
 class Route(models.Model):
-    """One offered way to pay the remaining amount of a request from one wallet.
+    """A way to pay the unpaid rest of a request from one wallet.
 
-    `amount` is the amount that leaves the wallet, in base units of `token`. `amount_due` is the amount that has to
-    arrive, in base units of the requested token (null on a direct route, where both are equal). `provider` is empty
-    on a direct route. On a swap route, `details` has the data shown to the customer (fees, gas, duration, tools,
-    tags), and `quotes` the transactions to sign. On a sponsored route the customer signs an `authorization`, and the
-    operator sends it.
+    `amount` is what leaves the wallet, in base units of `token`. `amount_due` is what has to arrive, in base units
+    of the requested token. It is null on a direct route, because both are equal there. `provider` is then empty.
+
+    A swap route has `quotes` with the transactions to sign. Its `details` are shown to the customer: fees, gas,
+    duration, tools, tags. On a sponsored route, the customer signs an `authorization` and the operator sends it.
     """
 
     id = models.CharField(max_length=27, primary_key=True, default=new_route_id, editable=False)

@@ -1,4 +1,4 @@
-"""Transfers that payers sign, and the transactions by which the operator's accounts send them."""
+"""Transfers that payers sign, and the transactions in which the operator's accounts send them."""
 
 from datetime import UTC, datetime
 
@@ -17,25 +17,28 @@ from payments.models.route import Route
 
 
 class Authorization(models.Model):
-    """The transfer that a payer can sign for one route, for a gas account to send.
+    """A transfer that a payer can sign for a route. A gas account then sends it.
 
-    A token uses each nonce of a payer once, so an authorization belongs to at most one payment. It is stored when its
-    typed data is built: anyone who gets the signature may send the transfer, and it counts all the same.
+    The row is stored when the data to sign is built. Anyone who gets the signature can send the transfer, and it
+    counts. A token accepts each nonce of a payer once, so an authorization belongs to at most one payment.
 
-    - `domain_name`, `domain_version`: the domain of the token's signatures. `valid_before` is in Unix seconds.
+    - `domain_name`, `domain_version`: the domain of the token's signatures.
+    - `valid_before`: the time until which the signature is valid, in Unix seconds.
     - `since_block`: the transfer can't be mined in an earlier block.
-    - `transaction`, `last_valid_height` (Solana, instead of the four above): the transaction to sign, in which the
-      operator's account pays the fee, then as the payer signed it; and the last height at which it can land. The
-      operator's account signs last, so no one else can send it.
-    - `deposit`: what the transaction pays for the recipient's token account, in base units of the native coin. An
-      account is paid for once: while `cost` is reserved or spent.
-    - `signature`, `signed_at`: stored before anything is sent; null until the payer's signature was accepted.
-    - `day`, `cost`: the amount that the relay of a signed authorization takes from the budget of this day (UTC), in
-      base units of the native coin. It is the maximum cost and, once known, the actual cost.
-    - `postponed_at`: when a worker last found that the transfer would fail or cost too much, and did not send it, or
-      when its own work on it last failed.
-    - `ended_at`: from then on nothing more is sent, because the payment is completed or the authorization is dead.
-    - `next_check_at`: when the chain is queried for its use; null after the last check.
+    - `transaction`, `last_valid_height`: Solana has these instead of the columns above. `transaction` is the
+      transaction to sign, and later the transaction with the payer's signature. The operator's account pays the
+      fee. It signs last, so no one else can send the transaction. After `last_valid_height`, the transaction can't
+      be mined.
+    - `deposit`: what the transaction pays for opening the recipient's token account, in base units of the native
+      coin. While one authorization's `cost` is reserved or spent, others don't pay for the same account.
+    - `signature`, `signed_at`: null until the payer's signature was accepted. Stored before anything is sent.
+    - `day`, `cost`: the amount that a signed authorization uses of this day's (UTC) budget, in base units of the
+      native coin. It is the maximum cost at first, and later the actual cost.
+    - `postponed_at`: when a worker last found that the transfer would fail or cost too much, and did not send it,
+      or when its own work on it last failed.
+    - `ended_at`: nothing is sent after this time. The payment is completed, or the authorization can't be used any
+      more.
+    - `next_check_at`: when the chain is next searched for its use. Null after the last search.
     """
 
     route = models.OneToOneField(
@@ -110,7 +113,7 @@ class Authorization(models.Model):
 
     @property
     def terms(self) -> TransferAuthorization:
-        """The transfer in the form that the payer signs, if it is not a whole transaction."""
+        """The transfer as the payer signs it. Not for Solana, where the payer signs a whole transaction."""
         token = self.token.contract_address
         return TransferAuthorization(
             domain=TokenDomain(self.chain_id, token, self.domain_name, self.domain_version),
@@ -123,17 +126,17 @@ class Authorization(models.Model):
 
     @property
     def ends_at(self) -> datetime | None:
-        """The time of the chain at which the signature ends; None if a block's height ends it."""
+        """When the signature expires, by the chain's clock. None on Solana, where it expires at a block height."""
         return None if self.valid_before is None else datetime.fromtimestamp(self.valid_before, UTC)
 
     @property
     def is_live(self) -> bool:
-        """Whether the payer signed the authorization, and it may still move the money."""
+        """Whether the authorization is signed and can still move money."""
         return self.signed_at is not None and self.ended_at is None
 
 
 def live_authorization(payment: Payment) -> Authorization | None:
-    """Return the authorization that may still move the payment's money; None for any other payment."""
+    """Return the payment's authorization if it can still move money, else None."""
     if payment.bound_by != Payment.BoundBy.AUTHORIZATION and not payment.is_sponsored:
         return None
     authorization: Authorization | None = getattr(payment, "authorization", None)
@@ -141,11 +144,11 @@ def live_authorization(payment: Payment) -> Authorization | None:
 
 
 class GasAccount(models.Model):
-    """An account of the operator that pays the gas for others, on one chain.
+    """An account of the operator that pays the gas of customers' payments on one chain.
 
-    One worker at a time leases the row and sends its transactions, in the order of their nonces. `next_nonce` is null
-    until the first one. `balance` is in base units of the native coin, as of `looked_at`. `next_look_at` is when the
-    row is due; null while nothing waits to be sent or mined.
+    One worker at a time leases the row. It sends the account's transactions in the order of their nonces.
+    `next_nonce` is null before the first one. `balance` was read at `looked_at`, in base units of the native coin.
+    `next_look_at` is when the row is due; null if nothing waits to be sent or mined.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -168,17 +171,17 @@ class GasAccount(models.Model):
 
 
 class Relay(models.Model):
-    """One nonce of a gas account, and the transactions that were signed for it. At most one of them is mined.
+    """One nonce of a gas account, with the transactions that were signed for it. At most one of them is mined.
 
-    It is stored before anything is sent, so that another worker can send the same bytes. A relay without an
-    `authorization` only uses up its nonce. On Solana there are no nonces: a relay is one transaction.
+    The row is stored before anything is sent, so that another worker can send the same bytes. A relay without an
+    `authorization` only uses up its nonce. Solana has no nonces: there, a relay is one transaction.
 
-    - `hashes`: those of all signed transactions, the current one last. `raw` (hex, on Solana base64) and
-      `unsigned` are the bytes and the content of the current one.
-    - `signed_at`, `sent_at`: when the current one was signed, and last sent.
-    - `ended_at`: when the nonce was used, in a block as deep as the chain requires. `succeeded` and `fee` (in base
-      units of the native coin) are those of the mined transaction; null if it was sent by others with the account's
-      key. A transaction that failed is noted before it is deep.
+    - `hashes`: the hashes of all signed transactions, the current one last.
+    - `raw`, `unsigned`: the bytes (hex, on Solana base64) and the content of the current transaction.
+    - `signed_at`, `sent_at`: when the current transaction was signed, and when it was last sent.
+    - `ended_at`: when the block of the mined transaction was as deep as the chain requires.
+    - `succeeded`, `fee`: the mined transaction's result and fee, in base units of the native coin. Null if someone
+      else sent it with the account's key. A failure is stored before the block is deep.
     """
 
     account = models.ForeignKey(GasAccount, on_delete=models.PROTECT, related_name="relays", db_index=False)

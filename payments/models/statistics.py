@@ -1,4 +1,4 @@
-"""Daily statistics, stored so that the dashboard does not count millions of rows."""
+"""Daily statistics. They are stored, so that the dashboard doesn't count millions of rows."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,11 +9,12 @@ from merchants.models import Merchant
 
 
 class DailyFigures(models.Model):
-    """The statistics of one day (UTC) for one merchant or, if `merchant` is null, for all merchants.
+    """The statistics of one day (UTC) for a merchant. The row without a merchant is for all merchants together.
 
-    `requests_paid` and `requests_open` count the requests created on that day by their current status.
-    `confirmation_times` is a histogram of the payments completed on that day (see `payments.stats.histogram`).
-    Deliveries count on the day on which they finished; test deliveries are excluded.
+    `requests_paid` and `requests_open` count requests that were created on that day, by their status now.
+    `confirmation_times` is a histogram of the payments that were completed on that day (see
+    `payments.stats.histogram`). A webhook delivery counts on the day on which it finished. Test deliveries don't
+    count.
     """
 
     day = models.DateField()
@@ -36,9 +37,10 @@ class DailyFigures(models.Model):
 
 
 class DailyVolume(models.Model):
-    """The verified volume of one token on one day (UTC) for one merchant or, if `merchant` is null, for all merchants.
+    """A token's verified volume on one day (UTC) for a merchant. The row without a merchant is for all merchants
+    together.
 
-    `amount` is in base units. The column is wide because a sum can exceed the largest single amount.
+    `amount` is in base units. A sum can exceed the largest single amount, so the column is wide.
     """
 
     day = models.DateField()
@@ -60,9 +62,10 @@ class DailyVolume(models.Model):
 
 
 class DailyValue(models.Model):
-    """The value of one day's (UTC) payments in one currency, for a merchant or, if `merchant` is null, for all.
+    """The value of a day's (UTC) payments in one currency, for a merchant. The row without a merchant is for all
+    together.
 
-    Payments without a value are not included. The column is wide because an amount of a token can be 78 digits long.
+    Payments without a value are left out. The column is wide, because an amount of a token can have 78 digits.
     """
 
     day = models.DateField()
@@ -84,11 +87,12 @@ class DailyValue(models.Model):
 
 
 class DailyFees(models.Model):
-    """The network fees of one day's (UTC) sponsored payments on one chain, for a merchant or, with null, for all.
+    """The network fees of a day's (UTC) sponsored payments on one chain, for a merchant.
 
-    Transactions of gas accounts count on the day on which they ended. `spent` are the fees of all of them, `saved` of
-    those that made `payments`: what their customers did not pay. Both include the deposits for token accounts that
-    they opened. In base units of the chain's coin.
+    The row without a merchant is for all together. A gas account's transaction counts on the day on which it ended.
+    `spent` is the sum of all fees. `saved` is the sum for transactions that made `payments`, so it is what
+    customers did not pay. Both include the cost of opening token accounts. Amounts are in base units of the chain's
+    coin.
     """
 
     day = models.DateField()
@@ -111,8 +115,9 @@ class DailyFees(models.Model):
 
 
 class LateValue(models.Model):
-    """A past day (UTC) on which a payment got its value after the day was counted. The row is deleted once the day is
-    counted again.
+    """A past day (UTC) to count again, because one of its payments got a value later.
+
+    The row is deleted once the day is counted again.
     """
 
     day = models.DateField()
@@ -122,9 +127,9 @@ class LateValue(models.Model):
 
 
 class FiguresProgress(models.Model):
-    """A single row with the progress of the daily statistics, locked by the process that updates them.
+    """A single row: how far the daily statistics were counted. The process that updates them locks it.
 
-    The statistics include every change up to `seen_until` and every day since `filled_from`.
+    The statistics include every change up to `seen_until`, and every day since `filled_from`.
     """
 
     id = models.SmallIntegerField(primary_key=True, default=1)
@@ -139,7 +144,7 @@ class FiguresProgress(models.Model):
 
 
 class AcceptedRate(models.Model):
-    """The last accepted value of one unit of a coin or currency in USD, and the time of its acceptance."""
+    """The last accepted value of one unit of a coin or currency, in USD."""
 
     base = models.CharField(max_length=16, primary_key=True)
     value = models.DecimalField(max_digits=60, decimal_places=30)

@@ -1,4 +1,4 @@
-"""The provider's side of a payment that is a swap."""
+"""A swap as its routing provider reports it."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,11 +10,11 @@ from payments.models.payment import Payment
 class Swap(models.Model):
     """The state of a swap at its routing provider. The row is created once the transaction is known to be a swap.
 
-    - `next_poll_at`: the time of the next poll; null if no poll is scheduled.
-    - `claim_id`, `lease_until`: the lease of the worker that polls it. Results are written only if the claim id is
-      unchanged.
-    - `polls`: the number of responses from the provider. `attempts`: the number of reported deliveries that our nodes
-      did not confirm.
+    - `next_poll_at`: the time of the next poll, or null.
+    - `claim_id`, `lease_until`: the lease of the worker that polls it. A worker can store its result only while the
+      claim id is its own.
+    - `polls`: the number of responses from the provider.
+    - `attempts`: the number of lookups in which our nodes did not confirm the reported delivery.
     - `provider_status`, `provider_url`: the provider's own status, and its page for the swap.
     - `reported_amount`: the reported amount in base units. The reported transaction is the lookup `delivery`.
     """
@@ -46,7 +46,7 @@ class Swap(models.Model):
 
 
 class Solver(models.Model):
-    """An address that delivered a swap. Its transfers pay for other customers, so it can't prove them as its own.
+    """An address that delivered a swap. It pays for other customers, so it can't prove transfers as its own.
 
     Rows are only ever inserted.
     """
@@ -58,6 +58,6 @@ class Solver(models.Model):
 
 
 def swap_of(payment: Payment) -> Swap | None:
-    """Return the swap of the payment; None if its transaction is not known to be one."""
+    """Return None if the payment's transaction is not known to be a swap."""
     swap: Swap | None = getattr(payment, "swap", None)
     return swap

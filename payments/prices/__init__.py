@@ -1,1 +1,1 @@
-"""Prices in the merchant's currency: exchange rates, and the token amounts that follow from them."""
+"""Prices in a currency: exchange rates, and the amounts of tokens that follow from them."""

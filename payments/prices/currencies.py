@@ -1,7 +1,7 @@
-"""The currencies that this deployment can price: those that two independent sources list.
+"""The currencies that prices can be in: those that two independent sources list.
 
-The lists are known without a call, so a source's outage never makes a currency look unknown. The processes together
-check once a minute whether the sources agree now.
+The lists need no call, so a currency stays known when a source is down. Once a minute, one process checks whether
+the sources agree on each rate. All processes share the result.
 """
 
 import threading
@@ -31,9 +31,7 @@ _KEY = "currencies:available"
 
 @dataclass(frozen=True)
 class Currency:
-    """A currency with the sources that list it. `is_available`: two independent sources agree on its rate
-    now.
-    """
+    """A currency and the sources that list it. `is_available`: two independent sources agree on its rate now."""
 
     code: str
     sources: tuple[str, ...]
@@ -41,12 +39,12 @@ class Currency:
 
 
 def is_listed(code: str) -> bool:
-    """Whether prices can be in this currency: the dollar, or one that two independent sources list."""
+    """True for the dollar, and for currencies that two independent sources list."""
     return code == USD or code in _listed(listings())
 
 
 def require_listed(base: str) -> None:
-    """Raise ApiError `parameter_invalid` for a currency that fewer than two independent sources list."""
+    """Raise ApiError `parameter_invalid` if fewer than two independent sources list the currency."""
     if is_currency(base) and not is_listed(base):
         raise ApiError(ErrorCode.PARAMETER_INVALID, problem_of(base) or "", "price.currency")
 
@@ -57,9 +55,9 @@ def problem_of(code: str) -> str | None:
 
 
 def currencies() -> list[Currency]:
-    """Return the currencies that prices can be in, by code; none if no token has a price.
+    """Return the currencies that prices can be in, ordered by code. The list is empty if no token has a price.
 
-    Raises ApiError `rate_unavailable` if too many threads wait for the sources and no earlier result is known.
+    Raises ApiError `rate_unavailable` if too many threads wait for the sources and there is no earlier result.
     """
     coin = _most_used_coin()
     if coin is None or not settings.RATE_SOURCES:
@@ -82,7 +80,7 @@ def _listed(listings_by_source: Mapping[str, list[Listing]]) -> dict[str, list[L
 
 
 def _dollar_sources(listings_by_source: Mapping[str, list[Listing]]) -> list[Listing]:
-    """Return the sources that price coins, all of them in dollars."""
+    """Return the sources that price coins. Each of them prices in dollars."""
     return [listing for listing in _flat(listings_by_source) if listing.prices_coins]
 
 
@@ -101,9 +99,9 @@ _kept: tuple[float, frozenset[str]] | None = None
 
 
 def _available(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
-    """Return the available currencies as of the last minute.
+    """Return the currencies that were available within the last minute.
 
-    One thread queries the sources while the others get the previous result.
+    While one thread queries the sources, the others get the previous result.
     """
     with suppress(RedisError):
         if (shared := cache.get(_KEY)) is not None:
@@ -111,7 +109,7 @@ def _available(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> fr
     if _kept is not None and time.monotonic() - _kept[0] <= FRESH_SECONDS:
         return _kept[1]
     try:
-        # Limit the threads that wait for the first result too, so that some are left for other calls.
+        # Before the first result, threads have to wait. Limit their number, so that some are left for other calls.
         with waiting_for("rate sources"):
             return _renewed(coin, listings_by_source)
     except Busy:
@@ -136,7 +134,10 @@ def _renewed(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> froz
 
 
 def _query(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
-    """Query each source only for one coin and the currencies that it lists, because exchanges need a call for each."""
+    """Query each source for one coin and the currencies that it lists.
+
+    Exchanges need a call for each, so query no more.
+    """
     listed = _listed(listings_by_source)
     bases_of = {
         name: frozenset({coin, *(code for each in of_source for code in each.currencies if code in listed)})

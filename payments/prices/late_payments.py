@@ -1,7 +1,7 @@
-"""E-mail a merchant about a payment that arrived after its price had expired, with the current rate.
+"""E-mail a merchant about a payment that came after its price had expired. The e-mail has the current rate.
 
-`PaymentRequest.late_price_mail_at` is the time when the e-mail is due. The rate is queried first. Then one transaction
-clears the time and stores the e-mail, which `merchants.mail.sending` sends.
+`PaymentRequest.late_price_mail_at` is the time when the e-mail is due. First the rate is queried. Then one
+transaction clears the time and stores the e-mail. `merchants.mail.sending` sends it.
 """
 
 import logging
@@ -34,7 +34,7 @@ Settle = Callable[[PaymentRequest], bool]
 
 
 def rate_now(request: PaymentRequest, *, rate_of: RateOf = current_rate) -> str | None:
-    """Return the current rate in the price's currency for one token, as a decimal string; None if it is unknown."""
+    """Return the current value of one token in the price's currency, as a decimal string. None if it is unknown."""
     if request.price is None:
         return None
     try:
@@ -51,9 +51,9 @@ def mail_merchants(
     rate_of: RateOf = current_rate,
     settle: Settle = lambda _: False,
 ) -> int:
-    """Store the e-mails about due requests that still wait for acceptance; return how many requests got one.
+    """Store an e-mail about each due request that still waits for acceptance. Return how many were stored.
 
-    `settle` returns True if it completed a request or postponed its e-mail. Such a request gets none now.
+    No e-mail is stored if `settle` returns True: it has completed the request, or postponed the e-mail.
     """
     due = PaymentRequest.objects.filter(pk__in=LATE_MAILS.pick(now(), _BATCH)).select_related(
         "merchant", "token"
@@ -62,7 +62,7 @@ def mail_merchants(
 
 
 def _mailed_alone(request: PaymentRequest, rate_of: RateOf, settle: Settle) -> bool:
-    """Store one request's e-mail; if that fails, log it and retry later, so that the other e-mails are sent."""
+    """Store one request's e-mail. A failure is logged and retried later, so that the other e-mails are sent."""
     try:
         return not settle(request) and _mail_one(request, rate_of)
     except Exception:

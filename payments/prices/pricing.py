@@ -1,4 +1,4 @@
-"""Convert a price in a currency to an amount of a token at the current rate."""
+"""Convert a price to an amount of a token at the current rate."""
 
 from dataclasses import replace
 
@@ -12,10 +12,10 @@ from payments.requests.creation import NewRequest
 
 
 def with_amount(order: NewRequest) -> NewRequest:
-    """Return the order with the amount and the rate of its price; unchanged without a price.
+    """Convert the order's price, if it has one. Return the order with the amount and the rate.
 
-    Queries the rate sources. Raises ApiError: `rate_unavailable`, `parameter_invalid` for a token without a price, or
-    `amount_too_large`.
+    Queries the rate sources. Raises ApiError: `rate_unavailable`, `parameter_invalid` for a token without a price,
+    or `amount_too_large`.
     """
     if order.price is None:
         return order

@@ -1,6 +1,7 @@
-"""Query all rate sources at once. Calls within two seconds share the responses.
+"""Query all rate sources at the same time.
 
-The exchanges limit public calls to about one a second. Each observation keeps its own time, which the rules check.
+The exchanges allow about one public call a second, so calls within two seconds share the responses. Each
+observation keeps its own time, and the rules check that it is fresh.
 """
 
 import logging
@@ -28,7 +29,7 @@ LONGEST_SECONDS = 2 * ANSWER_SECONDS
 
 @dataclass
 class _Query:
-    """A query for the value of one currency. `finished_at` is on the monotonic clock, None until then."""
+    """A query for the value of one currency. `finished_at` is a time of the monotonic clock; None until then."""
 
     result: "Future[list[Observation]]" = field(default_factory=Future)
     finished_at: float | None = None
@@ -43,9 +44,10 @@ _latest: dict[str, list[Observation]] = {}
 
 
 def observations(bases: Collection[str]) -> dict[str, list[Observation]]:
-    """Return each source's observations of each currency; an empty list if no source responds.
+    """Return the sources' observations of each currency. A list is empty if no source responds.
 
-    If too many threads of a web process are waiting, the last observations are returned; their times show their age.
+    If too many threads of this process are already waiting, return the last observations. Their times show their
+    age.
     """
     try:
         with waiting_for("rate sources"):
@@ -69,7 +71,7 @@ def _run(queries: dict[str, _Query]) -> None:
     results: dict[str, list[Observation]] = {}
     try:
         results = _query_all(frozenset(queries))
-    finally:  # Threads that share the queries must not wait for a response that never comes.
+    finally:  # Otherwise, threads that share these queries would wait for ever.
         for base, query in queries.items():
             query.finished_at = time.monotonic()
             _latest[base] = results.get(base, [])
@@ -84,7 +86,7 @@ def _result(query: _Query) -> list[Observation]:
 
 
 def _query_all(bases: frozenset[str]) -> dict[str, list[Observation]]:
-    """Query every source; leave out those that fail or take too long."""
+    """Query every source. Sources that fail or take too long are left out."""
     observed: dict[str, list[Observation]] = {}
     for of_source in query_each_source(bases).values():
         for base, observations_of_base in (of_source or {}).items():
@@ -95,9 +97,9 @@ def _query_all(bases: frozenset[str]) -> dict[str, list[Observation]]:
 def query_each_source(
     bases: frozenset[str], bases_of: Mapping[str, frozenset[str]] | None = None
 ) -> dict[str, dict[str, list[Observation]] | None]:
-    """Return each source's observations, or None for a source that fails or takes too long.
+    """Return each source's observations. A source that fails or takes too long has None.
 
-    `bases_of` replaces `bases` for the sources that it names.
+    `bases_of` has the currencies for single sources; all others are queried for `bases`.
     """
     pool = _pool()
     futures = {
@@ -111,7 +113,7 @@ def query_each_source(
 
 
 def listings() -> dict[str, list[Listing]]:
-    """Return the listings of each source in `RATE_SOURCES`, without any call."""
+    """Return the currencies that each source lists. Makes no call."""
     return {name: list(_client(name).listings()) for name in settings.RATE_SOURCES}
 
 
@@ -136,7 +138,7 @@ def _client(name: str) -> RateSource:
     return _source(name, settings.RATE_URLS.get(name, ""))
 
 
-# The cache's key includes the URL, so a changed URL makes a new client.
+# The URL is part of the cache's key: another URL makes a new client.
 @lru_cache(maxsize=16)
 def _source(name: str, url: str) -> RateSource:
     source: RateSource = import_module(f"payments.prices.sources.{name}").make(url)
@@ -144,7 +146,7 @@ def _source(name: str, url: str) -> RateSource:
 
 
 def forget() -> None:
-    """Discard the clients with their circuit breakers, and the shared responses."""
+    """Drop the clients with their circuit breakers, and the shared responses."""
     _source.cache_clear()
     with _lock:
         _queries.clear()

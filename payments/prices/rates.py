@@ -1,6 +1,6 @@
-"""Query all sources for current exchange rates, apply the rules, and compare with the last accepted rates.
+"""Query all sources for exchange rates, apply the rules, and compare with the last accepted rates.
 
-No rate is stored here; a request stores the rate that converted its price.
+A request stores the rate that converted its price. This module stores only the last accepted rates.
 """
 
 import logging
@@ -30,10 +30,10 @@ _RETRY_SECONDS = 5
 
 @dataclass(frozen=True)
 class Rate:
-    """The number of units of `currency` for one token. `token` is the code by which the token is priced.
+    """One token is worth `exact` units of `currency`. `token` is the code by which the token is priced.
 
-    Compute amounts from `exact`, never from `value`. `observed_at` is the time of the oldest observation by a source
-    that isn't daily.
+    Compute amounts from `exact`, not from `value`, which is rounded. `observed_at` is the time of the oldest
+    observation. Daily sources don't count for it.
     """
 
     exact: Fraction
@@ -44,20 +44,20 @@ class Rate:
 
     @property
     def value(self) -> Decimal:
-        """The displayed rate, rounded down to 12 significant digits."""
+        """The rate to display, rounded down to 12 significant digits."""
         return rounded_rate(self.exact)
 
 
 def current_rate(token: Token, currency: str) -> Rate:
-    """Query the sources for the rate between `token` and a currency.
+    """Query the sources for the current rate of a token in a currency.
 
-    Raises ApiError: `rate_unavailable` if they don't agree, `parameter_invalid` for a token without a price or a
-    currency that fewer than two independent sources list.
+    Raises ApiError: `rate_unavailable` if they don't agree. `parameter_invalid` if the token has no price, or if
+    fewer than two independent sources list the currency.
     """
     if not token.price_as:
         message = f"{token.symbol} has no price here. Send an amount of it instead."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "price")
-    # Check the currency first: the error "can't be priced here" helps the caller more than "try again".
+    # Check the currency first. If it is unknown, "can't be priced here" is more useful than "try again".
     values = _in_usd([base for base in dict.fromkeys((currency, token.price_as)) if base != USD])
     now = timezone.now()
     of_token = values.get(token.price_as) or Agreed(Fraction(1), (), now)
@@ -72,7 +72,10 @@ def current_rate(token: Token, currency: str) -> Rate:
 
 
 def _in_usd(bases: Collection[str]) -> dict[str, Agreed]:
-    """Return each value in USD. Raises ApiError `rate_unavailable`, or `parameter_invalid` for a currency."""
+    """Return the value of each base in USD.
+
+    Raises ApiError `rate_unavailable`, or `parameter_invalid` for a currency.
+    """
     observed = observations(bases)
     agreed: dict[str, Agreed] = {}
     for base in bases:
@@ -93,7 +96,7 @@ def _unavailable(base: str, why: str) -> ApiError:
 
 
 def _accept(base: str, agreed: Agreed) -> bool:
-    """Store the value as the last accepted one, unless it is too far from the previous one."""
+    """Accept the value, unless it is too far from the last accepted one."""
     now = timezone.now()
     last = AcceptedRate.objects.filter(pk=base, accepted_at__gt=now - STEP_PERIOD).first()
     if last is not None and is_step_too_large(agreed.value, Fraction(last.value)):
@@ -105,6 +108,6 @@ def _accept(base: str, agreed: Agreed) -> bool:
 
 
 def _is_worth_noting(value: Fraction, last: AcceptedRate, now: datetime) -> bool:
-    """Return whether to store the value: one within 1 % of the last is stored once a minute."""
+    """Store a value that is within 1 % of the last one only once a minute."""
     is_old = (now - last.accepted_at).total_seconds() > _NOTED_EVERY_SECONDS
     return is_old or abs(value - Fraction(last.value)) > _NOTED_STEP * Fraction(last.value)

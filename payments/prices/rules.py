@@ -1,6 +1,7 @@
-"""The pure rules of exchange rates: which observations agree, which are implausible, and how prices convert.
+"""The rules of exchange rates: which observations agree, which are implausible, and how prices convert. Pure
+functions.
 
-Rates are fractions, so that only the amount is rounded.
+Rates are exact fractions, so only the final amount is rounded.
 """
 
 import math
@@ -21,28 +22,26 @@ _ROUNDED_DOWN = Context(prec=140, rounding=ROUND_DOWN)
 
 
 class Witness(Protocol):
-    """The facts about a source that decide whether it is independent."""
+    """What decides whether a source is independent of others."""
 
     @property
     def source(self) -> str: ...
 
     @property
     def operator(self) -> str:
-        """The company that runs the source; empty if no other source has the same operator."""
+        """The company that runs the source. Empty if that company runs no other source."""
         ...
 
     @property
-    def is_daily(self) -> bool:
-        """Whether it publishes one rate a day."""
-        ...
+    def is_daily(self) -> bool: ...
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One source's observation: one unit of the base is worth `value` US dollars, at `observed_at`.
+    """One source's report: one unit of the base is worth `value` US dollars at `observed_at`.
 
-    Sources with the same `operator` share one vote; an empty operator is unique. A daily source confirms other
-    sources, but never makes a rate by itself.
+    Sources with the same `operator` have one vote together. A source with an empty operator has its own vote. A
+    daily source can confirm other sources, but two daily sources alone make no rate.
     """
 
     source: str
@@ -56,7 +55,7 @@ class Observation:
 class Agreed:
     """The value on which independent sources agree.
 
-    `observed_at` is the time of the oldest observation; daily sources don't count for it.
+    `observed_at` is the time of the oldest observation. Daily sources don't count for it.
     """
 
     value: Fraction
@@ -65,16 +64,14 @@ class Agreed:
 
 
 def is_sound(observation: Observation) -> bool:
-    """Whether the value is a positive number of a sane size."""
     return _SMALLEST < observation.value < _LARGEST
 
 
 def agree(observations: Sequence[Observation], largest_spread: Decimal) -> Agreed | None:
     """Return the median of the sources that agree within `largest_spread` (0.01 is 1 %), or None.
 
-    At least two sources must agree, and at least one of them must not be daily. They must be more than half of all
-    sources, because two sources prove nothing while the others contradict each other. The first source of an operator
-    votes for it.
+    At least two sources must agree, and at least one of them must not be daily. The sources that agree must also be
+    more than half of all: two of five prove nothing. Only the first source of each operator has a vote.
     """
     votes: dict[str, Observation] = {}
     for each in observations:
@@ -97,34 +94,34 @@ def agree(observations: Sequence[Observation], largest_spread: Decimal) -> Agree
 
 
 def is_proof(witnesses: Collection[Witness]) -> bool:
-    """Whether these are at least two independent sources, at least one of them not daily."""
+    """True for at least two independent sources, of which at least one is not daily."""
     operators = {each.operator or each.source for each in witnesses}
     return len(operators) >= FEWEST_SOURCES and not all(each.is_daily for each in witnesses)
 
 
 def is_step_too_large(value: Fraction, last: Fraction) -> bool:
-    """Whether `value` is more than 20 % away from the last accepted one."""
+    """True if `value` is more than 20 % away from the last accepted value."""
     return abs(value - last) > LARGEST_STEP * last
 
 
 def rounded_rate(rate: Fraction) -> Decimal:
-    """Round the rate down to 12 significant digits, for display only."""
+    """Round a rate down to 12 significant digits. For display only."""
     with localcontext(_ROUNDED_DOWN):
         value = Decimal(rate.numerator) / rate.denominator
         return value.quantize(Decimal(1).scaleb(value.adjusted() - _SHOWN_DIGITS + 1))
 
 
 def token_amount(price: Decimal, rate: Fraction, decimals: int) -> int:
-    """Convert a price to base units of a token, at `rate` units of its currency for one token.
+    """Convert a price to base units of a token. One token is worth `rate` units of the price's currency.
 
-    The result is rounded up once: to the token's last decimal, or to 8 decimals if it has more.
+    The amount is rounded up to the token's last decimal, or to 8 decimals if the token has more.
     """
     digits = min(decimals, MAX_TOKEN_DIGITS)
     return int(math.ceil(Fraction(price) / rate * 10**digits) * 10 ** (decimals - digits))
 
 
 def value_of(units: int, decimals: int, rate: Fraction, digits: int) -> Decimal:
-    """Return the value of base units in a currency with `digits` fraction digits, rounded half to even."""
+    """Return the value of an amount of base units. It has `digits` fraction digits, rounded half to even."""
     smallest_units = round(units * rate * 10**digits / 10**decimals)
     with localcontext(_ROUNDED_DOWN):
         return Decimal(smallest_units).scaleb(-digits)

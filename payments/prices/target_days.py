@@ -1,4 +1,4 @@
-"""The TARGET calendar: the European Central Bank publishes rates on business days at about 16:00."""
+"""The TARGET calendar: the business days on which the European Central Bank publishes rates, at about 16:00."""
 
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -11,7 +11,7 @@ _DUE_AT = time(18)
 
 
 def is_business_day(day: date) -> bool:
-    """Whether TARGET is open: not at weekends, on 1 January, Good Friday, Easter Monday, 1 May, 25 and 26 December."""
+    """TARGET is closed at weekends, on 1 January, Good Friday, Easter Monday, 1 May, 25 and 26 December."""
     if day.weekday() >= 5 or (day.month, day.day) in ((1, 1), (5, 1), (12, 25), (12, 26)):
         return False
     return day - easter(day.year) not in (timedelta(days=-2), timedelta(days=1))
@@ -28,7 +28,7 @@ def easter(year: int) -> date:
 
 
 def is_current(day: date, now: datetime) -> bool:
-    """Whether the rates of `day` should be the newest ones published by `now`."""
+    """Whether the rates of `day` are the newest that should be published by `now`."""
     local = now.astimezone(FRANKFURT)
     due = local.date() if local.time() >= _DUE_AT else local.date() - timedelta(days=1)
     while not is_business_day(due):

@@ -1,6 +1,6 @@
-"""Values of completed payments in the merchants' reporting currencies.
+"""The values of completed payments in the merchants' reporting currencies.
 
-A payment is valued after completion, in another transaction: a missing rate must not delay the payment.
+A payment is valued after its completion, in another transaction, so that a missing rate can't delay the payment.
 `value_due_at` is the time of the next attempt.
 """
 
@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 500
 PAUSE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(hours=1)
-# The newest come first, so that payments that may never get a rate don't delay new ones. The next attempt is scheduled
-# before a payment is valued, so no lease is needed.
+# The newest payments come first, so that old payments without a rate don't delay them. No lease is needed, because a
+# payment's next attempt is scheduled before the payment is valued.
 VALUES = Queue(
     model=Payment,
     due="value_due_at",
@@ -39,16 +39,16 @@ VALUES = Queue(
     order="value_due_at DESC",
     has_lease=False,
 )
-# A rate observed later than this after the completion is an estimate.
+# A rate that is observed later than this after the completion is an estimate.
 PROMPT = timedelta(minutes=2)
 
 RateOf = Callable[[Token, str], Rate]
 
 
 def value_due(now: datetime | None = None, *, rate_of: RateOf = current_rate) -> int:
-    """Value up to 500 payments that are due; return how many got a value.
+    """Value up to 500 due payments. Return how many got a value.
 
-    While prices are switched off, none is valued, and all remain due.
+    While prices are switched off, all payments remain due.
     """
     if not is_on(Feature.PRICES):
         return 0
@@ -61,7 +61,7 @@ def value_due(now: datetime | None = None, *, rate_of: RateOf = current_rate) ->
 
 
 def _claim(now: datetime) -> Sequence[Payment]:
-    """Return due payments. Their next attempt is scheduled first, so that no other worker values them meanwhile."""
+    """Return due payments. Schedules their next attempt first, so that no other worker values them at the same time."""
     keys = VALUES.pick(now, AT_ONCE)
     with transaction.atomic():
         free = Payment.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
@@ -73,7 +73,7 @@ def _claim(now: datetime) -> Sequence[Payment]:
 
 
 def _pause(payment: Payment, now: datetime) -> timedelta:
-    """Return the time to the next attempt: a quarter of the payment's waiting time so far."""
+    """The pause is a quarter of the time that the payment has waited."""
     waited = now - (payment.completed_at or now)
     return min(max(waited / 4, PAUSE), LONGEST_PAUSE)
 

@@ -1,4 +1,4 @@
-"""Let the sender of an unbound, mined transfer prove that it pays the request."""
+"""Let the sender of a mined transfer prove which request it pays, if nothing else shows it."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,7 +25,7 @@ from payments.verification.quote_evidence import pinned_contracts, quotes_of
 from payments.verification.reopening import reopen
 
 LIFETIME = timedelta(minutes=10)
-# A message younger than this is returned again, so that a wallet has only few messages to sign.
+# Return a message again while it is younger than this, so that a wallet has only few messages to sign.
 _REUSED_FOR = timedelta(minutes=3)
 _MAX_MESSAGES = 5
 
@@ -33,14 +33,13 @@ _MAX_MESSAGES = 5
 def offer_message(payment: Payment, *, wallet_address: str, client: Client = get_client) -> TransferProof:
     """Return the message that `wallet_address` signs to prove its transfers in the payment's transaction.
 
-    Raises ApiError: `transaction_not_bound` if the wallet made no transfer in it that a signature may prove,
+    Raises ApiError: `transaction_not_bound` if a signature can't prove a transfer of this wallet,
     `transaction_already_used` if something else claims the transfer, and `node_unavailable`.
     """
     now = timezone.now()
     _evaluate(payment, wallet_address, now, client)
     with transaction.atomic():
-        # Without the lock, simultaneous calls would each make a message and replace the one that the wallet
-        # is signing.
+        # Without the lock, a second call at the same time could replace the message that the wallet is signing.
         lock_request(payment.request_id)
         young = _messages(payment, wallet_address).filter(created_at__gt=now - _REUSED_FOR)
         return young.first() or _new_message(payment, wallet_address, now)
@@ -71,10 +70,10 @@ def store_transfer_proof(
 ) -> TransferProof:
     """Verify and store the signature of a message of `offer_message`. Repeating the call returns the stored proof.
 
-    A proof that is given in time binds the wallet's transfers, and the payment is verified again without using a
-    retry. A later one only shows the merchant that the sender signed.
+    If the proof is in time, it binds the wallet's transfers. The payment is then verified again, without using a
+    retry. A later proof only shows the merchant that the sender signed.
 
-    Raises ApiError `signature_invalid`, and those of `offer_message`.
+    Raises ApiError `signature_invalid`, and the errors of `offer_message`.
     """
     if (stored := _stored(payment, wallet_address)) is not None and stored.signature == signature:
         return stored
@@ -126,13 +125,13 @@ def _store(message: TransferProof, signature: str, proving: Provable) -> Transfe
         signed: dict[str, Any] = {}
         if proving.is_all:
             signed["sender_signed_at"] = payment.sender_signed_at or now
-        # If the proof binds, the payment's transaction is mined. So the payment holds the request open until it is
+        # A binding proof means that the transaction is mined. So the payment keeps the request open until it is
         # verified.
         if message.binds and payment.status == Payment.Status.FAILED:
             reason = "the sender signed for this request"
             reopen(payment, actor="checkout", reason=reason, is_in_flight=True, **signed)
         elif message.binds:
-            # Update the lookup first: workers lock the two rows in this order.
+            # Update the lookup first, since workers lock the lookup before the payment.
             check_again([payment.pk], now)
             signed |= {"is_in_flight": True, "likely_failure": ""}
         if signed:
@@ -163,7 +162,7 @@ def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Clie
         raise _no_node(payment)
     quotes = quotes_of({request.pk}, chain)
     inputs = collect_evidence([payment.lookup], chain, snapshot, quotes, for_new_proof=True)
-    # If nothing remains to be paid, the proof claims nothing, but the merchant can still see it.
+    # The request may be paid in full. The proof then claims nothing, but the merchant sees it.
     needed = request.amount_remaining or request.amount
     result = provable(inputs[payment.pk].terms, snapshot.transactions.get(hash_), wallet_address, needed, now)
     if isinstance(result, NotProvable):
@@ -176,7 +175,7 @@ def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Clie
 
 
 def _messages(payment: Payment, wallet_address: str) -> QuerySet[TransferProof]:
-    """Return the messages for the payment's current transaction. It may have changed since the first message."""
+    """Return the messages for the payment's current transaction. A speed-up may have replaced the first one."""
     hash_ = payment.own_hash
     own = TransferProof.objects.filter(payment=payment, transaction_hash=hash_, address=wallet_address)
     return own.filter(verified_at__isnull=True).select_related("payment").order_by("-created_at", "-pk")

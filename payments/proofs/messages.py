@@ -1,4 +1,4 @@
-"""Build the texts that a wallet signs to prove that it pays: EIP-4361 on EVM, Sign-In-With-Solana on Solana."""
+"""Build the message that a wallet signs to prove its payment: EIP-4361 on EVM, Sign-In-With-Solana on Solana."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from payments.models import Payment, PaymentRequest, Route
 
 
 def proof_message(route: Route, checkout_url: str, issued_at: datetime) -> str:
-    """Return the message for a payment that is still to be sent, with its exact amount.
+    """Return the message for a payment before it is sent, with its exact amount.
 
-    The random part of the route's id is the nonce, so that every message is unique.
+    The nonce is the random part of the route's id, so every message is unique.
     """
     request = route.request
     what = f"{display_amount(route.amount, request.token.decimals)} {_plain(request.token.symbol)}"
@@ -33,7 +33,7 @@ def transfer_proof_message(
     issued_at: datetime,
     expires_at: datetime,
 ) -> str:
-    """Return the message for a transfer that was sent before. It names the transaction and the order that it pays."""
+    """Return the message for a transfer that is on the chain already. It names the transaction and its order."""
     request = payment.request
     description = _plain(request.description or "")
     order = f"{description} ({request.shortcode})" if description else f"({request.shortcode})"
@@ -46,7 +46,7 @@ def transfer_proof_message(
 
 @dataclass(frozen=True)
 class _Terms:
-    """The fields of a message that follow its statement, and the wallet."""
+    """The wallet, and the fields after the message's statement."""
 
     chain: Chain
     wallet_address: str
@@ -80,7 +80,7 @@ def _merchant(request: PaymentRequest) -> str:
 
 
 def _plain(text: str) -> str:
-    """Keep the characters that EIP-4361 allows in a statement: printable ASCII on one line."""
+    """Keep only characters that EIP-4361 allows in a statement: printable ASCII on one line."""
     one_line = " ".join(text.split())
     ascii_text = unicodedata.normalize("NFKD", one_line).encode("ascii", "ignore").decode()
     return "".join(c for c in ascii_text if c.isalnum() or c in " -._~:/?#[]@!$&'()*+,;=").strip()

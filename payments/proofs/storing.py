@@ -1,4 +1,4 @@
-"""Verify and store a payer's proof, and reopen payments that it may bind."""
+"""Verify and store a payer's proof. Reopen the payments that it may bind."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -16,10 +16,10 @@ from payments.requests.lifecycle import lock_request
 from payments.submission.hashes import MAX_PUBLIC_PAYMENTS
 from payments.verification.reopening import reopen
 
-# A transfer counts if it is mined within this time after the route was built.
+# The proof covers transfers that are mined within this time after the route was built.
 WINDOW = timedelta(minutes=60)
 NODE_RETRY_SECONDS = 5
-# After these failures, a proof may still bind the payment.
+# A proof may still bind a payment that failed with one of these codes.
 REOPENED_BY_PROOF = (FailureCode.TRANSACTION_NOT_BOUND, FailureCode.NOT_VERIFIABLE)
 
 
@@ -30,14 +30,15 @@ def store_proof(
     signature: str,
     client: Callable[[Chain], ChainClient] = get_client,
 ) -> PayerProof:
-    """Verify and store the proof that `wallet_address` signed the message of `route`.
+    """Verify and store the signature of `wallet_address` under the message of `route`. Repeating the call returns
+    the stored proof.
 
-    Repeating the call returns the stored proof. Up to 30 payments of the request that failed as unbound are verified
-    again without using a retry, this wallet's first. Other payments are verified when their hash is submitted again.
-    Transfers that an earlier proof covers keep that proof.
+    Up to 30 payments of the request that failed as unbound are verified again, without using a retry. Payments of
+    this wallet come first. Other payments are verified when their hash is submitted again. If an earlier proof
+    covers a transfer, it still belongs to that proof.
 
-    Raises ApiError if the route has expired or was not built for a proof, if the signature is invalid, or if no node
-    responds.
+    Raises ApiError if the route has expired or was not built for a proof, if the signature is invalid, or if no
+    node responds.
     """
     now = timezone.now()
     if now >= route.expires_at or not route.proof_message or route.built_at is None:
@@ -45,7 +46,7 @@ def store_proof(
     if wallet_address != route.wallet_address:
         message = "The route was built for another wallet. Request routes for this wallet."
         raise ApiError(ErrorCode.SIGNATURE_INVALID, message, "wallet_address")
-    # A stored proof stays valid if the contract stops accepting its signature or the nodes are down.
+    # A stored proof stays valid, even if the contract rejects its signature later or no node responds.
     if (same := PayerProof.objects.filter(route=route, signature=signature).first()) is not None:
         return same
     try:
@@ -85,9 +86,9 @@ def store_proof(
 
 
 def _hold(proof: PayerProof) -> None:
-    """Keep the request open, until the next check, for the wallet's mined transfers within the proof's time.
+    """Keep the request open until the wallet's mined transfers are checked with the new proof.
 
-    Otherwise the request could expire or be cancelled before that check, although it is paid.
+    Otherwise, the request could expire or be cancelled before that check, although it is paid.
     """
     mined = proof.request.payments.filter(
         chain=proof.chain,
@@ -99,9 +100,9 @@ def _hold(proof: PayerProof) -> None:
 
 
 def check_again(open_payments: Iterable[str], now: datetime) -> None:
-    """Schedule checks of these open payments for now.
+    """Make the checks of these open payments due now.
 
-    A running check doesn't know the new proof. Clearing its claim id keeps its verdict from being stored.
+    A check that is running doesn't know the new proof. Without its claim id, it can't store its result.
     """
     keys = list(open_payments)
     Lookup.of(keys).filter(next_check_at__isnull=False).update(
@@ -113,7 +114,7 @@ def check_again(open_payments: Iterable[str], now: datetime) -> None:
 
 
 def _head(client: ChainClient) -> int | None:
-    """Return the number of the chain's newest block, or None if no node responds."""
+    """Return the newest block's number, or None if no node responds."""
     try:
         return client.look_up([], with_finality=False).head.latest
     except ChainError:
@@ -121,7 +122,7 @@ def _head(client: ChainClient) -> int | None:
 
 
 def _unbound(request: PaymentRequest, wallet_address: str) -> list[Payment]:
-    """Return the payments that failed as unbound, those of this wallet first, then newest first."""
+    """Return the payments that failed as unbound: first those of this wallet, then the newest."""
     failed = Payment.objects.filter(
         request=request,
         chain=request.chain,

@@ -1,4 +1,4 @@
-"""Let verification continue with the transaction that executed a proposal."""
+"""Continue the verification with the transaction that executed a proposal."""
 
 from datetime import datetime
 
@@ -19,14 +19,14 @@ _ACTOR = "verification"
 def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash: str, now: datetime) -> None:
     """Verify the transaction that executed the payment's proposal. The request and the payment must be locked.
 
-    If another payment of the request already has that transaction, this payment fails without an event, and the other
-    one takes over its hashes.
+    Another payment of the request may already have that transaction. Then this payment fails without an event, and
+    the other payment takes over its hashes.
     """
     own = Payment.objects.filter(request=request, chain=payment.chain_id, transaction_hash=transaction_hash)
     same = own.exclude(pk=payment.pk).first()
     if same is None:
         columns = continuing_columns(payment, transaction_hash)
-        # The time limit of the verification starts now, because the signers may have taken days.
+        # The signers may have taken days, so the time limit of the verification starts now.
         Payment.objects.filter(pk=payment.pk).update(
             **columns, status_detail="Executed; checking the network.", verifying_since=now
         )
@@ -54,7 +54,7 @@ def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash
 
 
 def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: str, now: datetime) -> None:
-    """Create another payment for a transaction that one of the locked payment's accounts executed, and verify it."""
+    """Create and verify another payment, for a transaction that one of the locked payment's accounts executed."""
     own = Payment.objects.filter(request=request, chain=payment.chain_id)
     known = Q(transaction_hash=transaction_hash) | Q(replaced_hashes__contains=[transaction_hash])
     if not own.filter(known).exists():
@@ -70,7 +70,7 @@ def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: s
 
 
 def drop_account(payment: Payment, account: str) -> None:
-    """Stop the search for the locked payment's proposal with this account ("": with any account).
+    """Stop searching for the locked payment's proposal in this account. With "", stop for all accounts.
 
     An open payment keeps its last account.
     """

@@ -1,8 +1,9 @@
-"""Search for the transactions that executed proposals. Wallets of contract accounts return a proposal's id.
+"""Search for the transactions that executed proposals. Wallets of contract accounts return a proposal's id, not a
+hash.
 
-The search begins at the block of the time at which the route was built, and ends a day after the request's end. It uses
-no retries. Once an execution succeeded, its transaction is verified like any payment (`payments.verification`), because
-the id proves nothing.
+The search begins at the block of the time when the route was built. It ends a day after the request's end, and uses
+no retries. The id proves nothing, so the transaction that executed it is verified like any payment
+(`payments.verification`).
 """
 
 import logging
@@ -46,11 +47,11 @@ logger = logging.getLogger(__name__)
 BATCH = 30
 SHORTEST_PAUSE = timedelta(seconds=5)
 LONGEST_PAUSE = timedelta(seconds=60)
-# The pause is a twentieth of the payment's age, because most signers sign soon.
+# The pause between searches is a twentieth of the payment's age, since most signers sign soon.
 _PART_OF_AGE = 20
 _PAUSE_AFTER_FAILURE = timedelta(seconds=10)
 _LONGEST_PAUSE_AFTER_FAILURE = timedelta(minutes=5)
-# If no node can look up block times, assume that blocks may be twice as fast as the catalogue says.
+# If no node can look up block times, assume blocks twice as fast as the catalogue says.
 _MARGIN = 2
 _NEVER_EXECUTED = (
     "The wallet's other signers did not execute this transaction within the time that was searched."
@@ -74,7 +75,7 @@ def search_due(
     client: Callable[[Chain], ChainClient] = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Search for a batch of the proposals that are due on this chain; return the number of proposals."""
+    """Search for a batch of the chain's due proposals. Return their number."""
     lease = PROPOSALS.claim(now(), BATCH, chain_id)
     lookups = list(Lookup.objects.filter(pk__in=lease.keys).order_by("proposal_check_at"))
     if not lookups:
@@ -96,8 +97,8 @@ def _search(
     chain: Chain, lookups: Sequence[Lookup], client: ChainClient, claim_id: uuid.UUID, now: datetime
 ) -> None:
     finality = Finality.parse(chain.confirmations)
-    # Look the ids up as hashes too: an id can be a hash, and a removed transaction can be mined again without
-    # the event.
+    # Look up the ids as hashes too: an id can be a hash. Also, a removed transaction can be mined again without the
+    # event.
     hashes = sorted({each.payment.own_hash for each in lookups})
     snapshot = client.look_up(hashes, with_finality=finality.tag is not None)
     head = snapshot.head.latest
@@ -107,8 +108,8 @@ def _search(
     try:
         found = client.find_executions(sorted(wanted, key=lambda each: each.id), until_block=head)
     except ChainError as error:
-        # Continue without the logs: they aren't needed if a node knows the id as a hash. Anyone may have submitted a
-        # hash as a proposal.
+        # Continue without the logs, because anyone may have submitted a hash as a proposal. If a node knows it as a
+        # hash, logs aren't needed.
         found, failure = ProposalSearch({}, {}), error
     again: dict[int, dict[str, Any]] = {}
     for lookup in lookups:
@@ -126,11 +127,11 @@ def _search(
                     and _decide(lookup, execution, snapshot, finality, claim_id, now)
                 ) or (execution is None and reached > head and _give_up(lookup, claim_id, now))
             except Exception:
-                # A failure of one payment must not delay the others.
+                # The failure of one payment must not delay the others.
                 logger.exception("the execution of payment %s could not be stored", lookup.payment_id)
                 is_decided, execution, reached = False, None, first
         if not is_decided and failure is None:
-            # Search the newest blocks again: they may be reorganised, and the indexes of nodes lag behind.
+            # Search the newest blocks again, since they may be reorganised, and nodes may index them late.
             block = max(first, min(reached, head + 1 - searched_again(chain)))
             pause = pause_of(lookup.payment, now) if execution is not None or reached > head else timedelta()
             again[lookup.pk] = {"proposal_check_at": now + pause, "proposal_block": block}
@@ -147,18 +148,18 @@ def _proposals(lookup: Lookup, first_block: int) -> list[Proposal]:
 
 
 def _deciding(own: Sequence[Proposal], executions: Mapping[Proposal, Execution]) -> Execution | None:
-    """Return the execution that decides the payment: a certain one or, if there is only one account, that account's."""
+    """Return the execution that decides the payment. It is certain, or the payment has only one account."""
     certain = [each for each in executions.values() if each.is_certain]
     return next(iter(certain), None) if certain or len(own) > 1 else executions.get(own[0])
 
 
 def pause_of(payment: Payment, now: datetime) -> timedelta:
-    """Return the pause before the next search: 5 seconds at first, a minute from 20 minutes on."""
+    """The pause is 5 seconds at first, and a minute from 20 minutes on."""
     return min(max((now - payment.created_at) / _PART_OF_AGE, SHORTEST_PAUSE), LONGEST_PAUSE)
 
 
 def _first_block(lookup: Lookup, client: ChainClient, head: int, now: datetime) -> int:
-    """Return the next block to search. The first search begins at the time when the route was built."""
+    """Return the next block to search. The first search begins when the route was built."""
     if lookup.proposal_block is not None:
         return lookup.proposal_block
     payment = lookup.payment
@@ -170,7 +171,7 @@ def _first_block(lookup: Lookup, client: ChainClient, head: int, now: datetime) 
     try:
         return min(client.block_at(since), head)
     except ChainError:
-        # Nodes may have pruned old blocks, so estimate the block from the block time.
+        # Nodes may have deleted old blocks, so estimate the block from the block time.
         block_time = timedelta(milliseconds=max(lookup.chain.block_time_ms, 1))
         return max(head - _MARGIN * ((now - since) // block_time), 0)
 
@@ -183,9 +184,9 @@ def _decide(
     claim_id: uuid.UUID,
     now: datetime,
 ) -> bool:
-    """Store what the search found, and return whether the search is over.
+    """Store the result of the search. Return True if the search is over.
 
-    A transaction with the payment's hash has priority, because an account can log the event for any id.
+    A transaction that has the payment's hash comes first, because an account can log the event for any id.
     """
     if snapshot.transactions.get(lookup.payment.own_hash) is not None:
         return _store(lookup, claim_id, lambda payment, _: _verify(payment, now))
@@ -211,9 +212,9 @@ def _divert(
 ) -> None:
     """Verify these executions in payments of their own, and continue the search.
 
-    If there are several accounts, one of them may be another person's. An account can log any id, so its execution must
-    not end the search for the customer's. A completed payment whose execution was reorganised away keeps that
-    execution; the next one gets a payment of its own.
+    If there are several accounts, one of them may be an attacker's. An account can log any id, so its execution
+    must not end the search for the customer's transaction. If a reorganisation removed the execution of a completed
+    payment, the payment keeps it. The next execution gets a payment of its own.
     """
     for proposal, execution in executions.items():
         facts = TransactionFacts(
@@ -237,7 +238,10 @@ def _divert(
 
 
 def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, PaymentRequest], None]) -> bool:
-    """Change the payment if this worker still holds its lease. Returns True, so that the search isn't postponed."""
+    """Change the payment if this worker still holds its lease.
+
+    Always returns True: the search must not be postponed.
+    """
     with transaction.atomic():
         request = lock_request(lookup.payment.request_id)
         held = Lookup.objects.filter(pk=lookup.pk, claim_id=claim_id, proposal_check_at__isnull=False)
@@ -255,7 +259,7 @@ def _follow(payment: Payment, request: PaymentRequest, execution: Execution, now
 
 
 def _verify(payment: Payment, now: datetime) -> None:
-    """Verify the payment as usual, because a node knows its hash."""
+    """A node knows the payment's hash, so verify the payment as usual."""
     Payment.objects.filter(pk=payment.pk).update(status_detail=SUBMITTED, verifying_since=now)
     own = Lookup.objects.filter(of_payment=payment)
     own.filter(proposal_id=payment.transaction_hash).update(**NO_PROPOSAL)
@@ -266,7 +270,7 @@ def _verify(payment: Payment, now: datetime) -> None:
 
 
 def _revert(payment: Payment, request: PaymentRequest, execution: Execution, now: datetime) -> None:
-    """Fail the payment. It keeps the proposal's id as its hash, because another call of the transaction may pay."""
+    """Fail the payment. Its hash is still the proposal's id, because another call of the transaction may pay."""
     looked_up = {
         "transaction_hash": execution.transaction_hash,
         "seen_at": now,
@@ -278,7 +282,7 @@ def _revert(payment: Payment, request: PaymentRequest, execution: Execution, now
 
 
 def _give_up(lookup: Lookup, claim_id: uuid.UUID, now: datetime) -> bool:
-    """If a day has passed since the request ended, fail the payment without an event and return True."""
+    """Fail the payment without an event if the request ended more than a day ago. Return True if it failed."""
     request = lookup.payment.request
     ends = [each for each in (request.completed_at, request.expired_at, request.cancelled_at) if each]
     if request.status == PaymentRequest.Status.ACTIVE or not ends or now < max(ends) + AFTERWARDS:
@@ -302,13 +306,13 @@ def _fail(failed: Failed, now: datetime) -> bool:
 
 
 def _expect_failure(payment: Payment, _: PaymentRequest) -> None:
-    """Mark the payment as likely to fail, because the account's call failed in a block that isn't deep enough yet."""
+    """Mark the payment as likely to fail. The account's call failed, but its block isn't deep enough yet."""
     likely = {"status_detail": _FAILING, "likely_failure": FailureCode.TRANSACTION_REVERTED.value}
     move_payment(payment, Payment.Status.PROCESSING, actor=_ACTOR, reason="its call failed", **likely)
 
 
 def _await(payment: Payment, _: PaymentRequest) -> None:
-    """Mark the payment as waiting for the execution; a failed one may have been reorganised away."""
+    """Mark the payment as waiting for the execution. A reorganisation may have removed a failed execution."""
     columns = {"status_detail": AWAITED, "likely_failure": ""}
     if payment.status == Payment.Status.PENDING:
         Payment.objects.filter(pk=payment.pk).update(**columns)
@@ -320,5 +324,8 @@ def _await(payment: Payment, _: PaymentRequest) -> None:
 
 
 def _postpone(rows: Mapping[int, Mapping[str, Any]], claim_id: uuid.UUID) -> None:
-    """Store when to search next for the lookups that this worker still holds, and release their leases."""
+    """Store the time of the next search, and release the leases.
+
+    Lookups that this worker no longer holds don't change.
+    """
     update_each(Lookup, {pk: {**each, **FREE} for pk, each in rows.items()}, guard={"claim_id": claim_id})

@@ -1,4 +1,4 @@
-"""Clients of routing providers, which take the customer's token and deliver the requested one.
+"""Clients of routing providers. A provider takes the customer's token and delivers the requested one.
 
 Each provider is a folder: `provider.toml` has its name and settings, and `make` in its package returns its client.
 `base` is the interface, `offer_checks` checks offers, and `quoting` requests quotes. This package changes no

@@ -6,7 +6,7 @@ from chains.client import Action, EvmCall, SolanaInstruction, SolanaInstructions
 
 
 def to_json(action: Action) -> dict[str, Any]:
-    """Return `action` as JSON: bytes as hex, and wei as a string because JSON numbers may lose digits."""
+    """Return `action` as JSON. Bytes become hex. Wei become strings, because JSON numbers may lose digits."""
     match action:
         case EvmCall():
             return {

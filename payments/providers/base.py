@@ -1,8 +1,8 @@
 """The interface of routing providers, and the types of their responses.
 
-A provider offers to deliver a minimum amount of one token for another, reports the status of swaps, and lists its
-tokens. Nothing is trusted: `payments.providers.offer_checks` checks offers before a customer sees them, and a
-delivery counts only when our own node confirms it.
+A provider offers to deliver a minimum amount of one token for another. It also reports the status of swaps, and
+lists its tokens. Nothing it says is trusted. `payments.providers.offer_checks` checks offers before a customer sees
+them, and a delivery counts only when our own node confirms it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,10 @@ from config.api.limits.fair_shares import Share
 
 
 class ProviderDown(Exception):
-    """The provider gave no usable response: down, late, over quota or malformed. `retry_after` is in seconds."""
+    """The provider gave no usable response: it is down, late, over its quota, or the response is malformed.
+
+    `retry_after` is in seconds.
+    """
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -28,7 +31,7 @@ class ShareSpent(ProviderDown):
 
 
 class NoOffer(Exception):
-    """The provider has no route, for the reason `code`. This is a result, not an error."""
+    """The provider has no route; `code` says why. This is a result, not an error."""
 
     def __init__(self, code: "NoOfferCode") -> None:
         super().__init__(code.value)
@@ -36,7 +39,7 @@ class NoOffer(Exception):
 
 
 class NoOfferCode(StrEnum):
-    """Why there is no route from a token. The values are the public `reason.code` of POST …/routes."""
+    """The public values of `reason.code` in the response of POST …/routes."""
 
     NO_ROUTE = "no_route"
     AMOUNT_TOO_LOW = "amount_too_low"
@@ -53,7 +56,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a swap: the catalogue's chain id, the token (empty for native coin), and the account."""
+    """One side of a swap. `chain_id` is ours, and `token` is "" for native coin."""
 
     chain_id: int
     token: str
@@ -62,10 +65,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A quote request: deliver at least `amount` base units from the payer's `source` to the `target`.
+    """A quote request: take the payer's token at `source`, and deliver at least `amount` base units to `target`.
 
-    `slippage` is a fraction (0.005 is half a per cent). `shares` are those parts of the provider's quota that the quote
-    uses. They are never sent to providers.
+    `slippage` is a fraction (0.005 is half a per cent). `shares` are the parts of our quota that the quote uses.
+    They are not sent to the provider.
     """
 
     source: Side
@@ -78,8 +81,9 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Fee:
-    """A fee of a route in base units and, if known, US dollars. A fee that is not `included` is paid in
-    addition.
+    """A fee of a route, in base units.
+
+    `usd` is its value, if known. A fee that is not `included` is paid in addition.
     """
 
     name: str
@@ -102,12 +106,14 @@ class Tool:
 
 @dataclass(frozen=True)
 class Offer:
-    """One executable quote as the provider returned it. Don't trust any field before `offer_checks` passes.
+    """A quote that can be executed, as the provider returned it. Don't trust any field before `offer_checks`
+    passes.
 
-    `source`, `target`, the amounts and `action` come from the response, never from the request. `bound_by` is the
-    32-byte id in the action's data, by which the provider tracks the swap. `spender` is the account to approve, None
-    if no approval is needed. `action_chain_id` is the chain that the action names. `tracking` is opaque JSON for
-    `RoutingProvider.status`.
+    - `source`, `target`, the amounts and `action` are copied from the response, never from our request.
+    - `bound_by` is the 32-byte id in the action's data. The provider tracks the swap by it.
+    - `spender` is the account to approve; None if no approval is needed.
+    - `action_chain_id` is the action's chain, as the response says.
+    - `tracking` is JSON that only the provider's client reads, for `RoutingProvider.status`.
     """
 
     provider: str
@@ -141,15 +147,15 @@ class SwapState(StrEnum):
     DELIVERED = "delivered"
     DELIVERED_OTHER_TOKEN = "delivered_other_token"  # noqa: S105 - a state
     REFUNDED = "refunded"
-    NEEDS_CLAIM = "needs_claim"  # The customer must claim the refund from the provider.
+    NEEDS_CLAIM = "needs_claim"  # The customer must claim the refund at the provider.
     FAILED = "failed"
 
 
 @dataclass(frozen=True)
 class SwapStatus:
-    """A provider's status of one swap. `raw` is the provider's own wording (`DONE/COMPLETED`), for display.
+    """A swap's status at its provider. `raw` is the provider's own wording (`DONE/COMPLETED`), for display.
 
-    The destination fields are set after a delivery, and are not trusted. `explorer_url` shows the swap.
+    The destination fields are set after a delivery. They are not trusted. `explorer_url` is a page about the swap.
     """
 
     state: SwapState
@@ -165,7 +171,7 @@ class SwapStatus:
 
 @dataclass(frozen=True)
 class ListedToken:
-    """A token of a provider's list. `usd` is its price, for display only."""
+    """A token that the provider lists. `usd` is its price, for display only."""
 
     chain_id: int
     token: str
@@ -177,21 +183,21 @@ class ListedToken:
 
 
 class RoutingProvider(Protocol):
-    """One routing provider. Every method raises ProviderDown without a usable response.
+    """A routing provider. If a method gets no usable response, it raises ProviderDown.
 
-    A provider that ignores `Wanted.order` sets `has_orders = False`, so that only one quote is requested.
+    A provider that ignores `Wanted.order` sets `has_orders = False`. Then only one quote is requested.
     """
 
     key: str
 
     def quote(self, wanted: Wanted) -> Offer:
-        """Return one executable offer for this request. Raises NoOffer."""
+        """Request one offer. Raises NoOffer."""
         ...
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """Return the status of the swap started by `source_hash`. A swap that is not found is UNKNOWN, never FAILED."""
+        """Return the status of the swap that `source_hash` started: UNKNOWN if it is not found, never FAILED."""
         ...
 
     def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
-        """Return the source tokens on these chains with prices. Malformed entries are skipped."""
+        """Return the tokens that customers can pay with on these chains, with prices. Malformed entries are skipped."""
         ...

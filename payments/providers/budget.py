@@ -1,7 +1,7 @@
-"""Limit calls to routing providers by their quotas, and by a circuit breaker during outages.
+"""Limit calls to routing providers by their quotas. During outages, a circuit breaker stops the calls.
 
-A quota is for the whole deployment, so quotes are counted in Redis for all processes together. No payment request,
-client address or merchant gets more than its share. Each process has its own circuit breakers.
+A quota is for the whole deployment, so Redis counts the quotes of all processes. A payment request, a client
+address and a merchant can each use only a share of it. Each process has its own circuit breakers.
 """
 
 import threading
@@ -20,10 +20,11 @@ LONGEST_COOLDOWN_SECONDS = 60.0
 
 
 def shares_of(request_id: object, address: str, merchant_id: object, *, is_bound: bool) -> tuple[Share, ...]:
-    """Return the shares of a customer's quote: those of its payment request, client address and merchant.
+    """Return the shares of the quota that a customer's quote uses: its payment request's, client address's and
+    merchant's.
 
-    If no payment is bound to the request (`is_bound` is false), one more share applies: all such requests together get
-    half of the quota, because anyone can open them.
+    A request without a bound payment uses one more share. All such requests together get half of the quota, because
+    anyone can open them.
     """
     own = (
         Share(f"request-{request_id}", 10),
@@ -34,11 +35,10 @@ def shares_of(request_id: object, address: str, merchant_id: object, *, is_bound
 
 
 def spend_quote(provider: str, shares: Sequence[Share] = ()) -> None:
-    """Count one quote call to `provider` against ROUTING_QUOTE_LIMIT and the shares.
+    """Count one quote call against ROUTING_QUOTE_LIMIT and the shares.
 
-    Without shares it counts against the quota only. Without Redis each process counts alone.
-
-    Raises ProviderDown if the quota is used up, and ShareSpent if only a share is. Such a call is not counted.
+    Without Redis, each process counts alone. Raises ProviderDown if the quota is used up, and ShareSpent if only a
+    share is. A call that raises is not counted.
     """
     spent = spend(_quota_name(provider), shares, settings.ROUTING_QUOTE_LIMITS.get(provider))
     if spent is None:
@@ -49,7 +49,10 @@ def spend_quote(provider: str, shares: Sequence[Share] = ()) -> None:
 
 
 def quote_quotas() -> Iterator[tuple[str, int, int | None]]:
-    """Yield each provider with a quota, the calls it allows in its window, and those made (None without Redis)."""
+    """Yield (provider, allowed calls, calls made) for each provider with a quota.
+
+    Without Redis, the calls made are None.
+    """
     for provider, quota in settings.ROUTING_QUOTE_LIMITS.items():
         if quota is not None:
             yield provider, quota.amount, used(_quota_name(provider), quota)
@@ -60,9 +63,10 @@ def _quota_name(provider: str) -> str:
 
 
 class Circuit:
-    """Fail calls at once during a cooldown after several failures in a row; each cooldown is twice as long.
+    """After several failures in a row, fail all calls at once for a time: the cooldown. Each cooldown is twice as
+    long.
 
-    When a cooldown ends, one caller tries again while the others still fail at once. Thread-safe.
+    When a cooldown ends, one caller tries again. The others still fail at once. Thread-safe.
     """
 
     def __init__(self, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -83,13 +87,13 @@ class Circuit:
                 self._cooldown_until = now + self._cooldown()
 
     def answered(self) -> None:
-        """Record a response of any status."""
+        """Record that the provider responded, with any status."""
         with self._lock:
             self._failures = 0
             self._cooldown_until = 0.0
 
     def failed(self, *, retry_after: float | None = None) -> None:
-        """Record a failure. `retry_after` is the provider's own cooldown in seconds."""
+        """Record a failure. `retry_after` is the pause that the provider requests, in seconds."""
         with self._lock:
             self._failures += 1
             if retry_after is not None:

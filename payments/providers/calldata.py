@@ -1,8 +1,8 @@
-"""Decode the call data of providers' contracts if the function is known. Pure functions.
+"""Decode calls to providers' contracts, if their function is known. Pure functions.
 
-The known functions are LI.FI's bridge calls (all start with `BridgeData`) and same-chain swaps, and Relay's depository.
-Sources: lifinance/contracts (`ILiFi.BridgeData`, `LibSwap.SwapData`, `GenericSwapFacet`, `GenericSwapFacetV3`), and
-recorded quotes of Relay.
+Known functions are LI.FI's bridge calls (which all start with `BridgeData`) and same-chain swaps, and Relay's
+depository. Sources: lifinance/contracts (`ILiFi.BridgeData`, `LibSwap.SwapData`, `GenericSwapFacet`,
+`GenericSwapFacetV3`), and recorded quotes of Relay.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from eth_utils.address import to_checksum_address
 
 _WORD = 32
 _NATIVE = "0x0000000000000000000000000000000000000000"
-# LI.FI's placeholder for a receiver whose address does not fit into 20 bytes. The bridge's own data has the address.
+# LI.FI's placeholder for a receiver whose address is longer than 20 bytes. The bridge's own data has the address.
 NOT_EVM = "0x11f111f111f111F111f111f111F111f111f111F1"
 
 _BRIDGE_DATA = "(bytes32,string,string,address,address,address,uint256,uint256,bool,bool)"
 _SWAP_DATA = "(address,address,address,address,uint256,bytes,bool)"
 _SWAP_HEAD = ("bytes32", "string", "string", "address", "uint256")
-# The selectors of same-chain swaps, with the type of their swap argument: one swap or a list.
+# The selectors of same-chain swaps, each with its argument's type: one swap or a list of swaps.
 _SWAPS = {
     bytes.fromhex("4630a0d8"): f"{_SWAP_DATA}[]",  # swapTokensGeneric
     bytes.fromhex("4666fc80"): _SWAP_DATA,  # swapTokensSingleV3ERC20ToERC20
@@ -41,9 +41,10 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class BridgeCall:
-    """LI.FI's `BridgeData`. `asset` and `min_amount` describe what enters the bridge on the source chain.
+    """LI.FI's `BridgeData`.
 
-    `min_amount` is not the delivered amount. `receiver` is NOT_EVM for a receiver on a chain of another family.
+    `asset` and `min_amount` enter the bridge on the source chain; `min_amount` is not the delivered amount. If the
+    receiver is on a chain of another family, `receiver` is NOT_EVM.
     """
 
     transaction_id: bytes
@@ -56,7 +57,7 @@ class BridgeCall:
 
 @dataclass(frozen=True)
 class SwapCall:
-    """A same-chain swap. The contract enforces that `receiver` gets at least `min_amount_out` of `token_out`."""
+    """A same-chain swap. The contract ensures that `receiver` gets at least `min_amount_out` of `token_out`."""
 
     transaction_id: bytes
     receiver: str
@@ -68,7 +69,7 @@ class SwapCall:
 
 @dataclass(frozen=True)
 class DepositCall:
-    """A deposit into Relay's depository for one order. The call does not contain the order's recipient."""
+    """A deposit into Relay's depository for one order. The call doesn't contain the recipient."""
 
     order_id: bytes
     depositor: str
@@ -81,9 +82,9 @@ KnownCall = BridgeCall | SwapCall | DepositCall
 
 
 def read_call(data: bytes, transaction_id: bytes) -> KnownCall | None:
-    """Decode call data; return None for an unknown function. Raises Unreadable.
+    """Decode call data. Return None if the function is unknown. Raises Unreadable.
 
-    Each bridge has its own function, so bridge calls are recognised by their first argument: a struct that starts
+    Each bridge has its own function. So a bridge call is recognised by its first argument: a struct that starts
     with the quote's id.
     """
     selector, arguments = data[:4], data[4:]
@@ -100,7 +101,7 @@ def read_call(data: bytes, transaction_id: bytes) -> KnownCall | None:
 
 
 def carries_id(data: bytes, transaction_id: bytes) -> bool:
-    """Whether the call carries the quote's id or, in LI.FI's packed calls, its first 8 bytes."""
+    """Whether the call carries the quote's id. LI.FI's packed calls carry only its first 8 bytes."""
     return transaction_id in data[4:] or data[4:12] == transaction_id[:8]
 
 
@@ -149,5 +150,5 @@ def _deposit(selector: bytes, arguments: bytes) -> DepositCall:
 
 
 def token_of(address: str) -> str:
-    """Return a token's checksummed address, or an empty string for the zero address (native coin)."""
+    """Return the checksummed address. The zero address means native coin, and becomes ""."""
     return "" if address.lower() == _NATIVE else to_checksum_address(address)

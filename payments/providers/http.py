@@ -1,8 +1,8 @@
-"""A JSON HTTP client for untrusted routing providers.
+"""An HTTP client for untrusted JSON APIs.
 
-A response that is late, too large, a redirect or not strict JSON raises ProviderDown. Integers are int and fractions
-are Decimal, never float. API keys are sent only in headers. Logs contain the path without the query, which contains
-the customer's address.
+ProviderDown is raised if a response is late or too large, is a redirect, or is not strict JSON. Integers become int
+and fractions Decimal, never float. API keys are sent only in headers. Logs contain the path without the query,
+because the query contains the customer's address.
 """
 
 import decimal
@@ -30,7 +30,7 @@ from payments.providers.base import ProviderDown
 from payments.providers.budget import Circuit
 
 logger = logging.getLogger(__name__)
-# urllib3's warnings about malformed headers contain the full URL with the customer's address.
+# Silence urllib3's warnings about malformed headers: they contain the full URL with the customer's address.
 logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
 CONNECT_SECONDS = 3.05
@@ -48,7 +48,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True)
 class Answer:
-    """A response with a 2xx or 4xx status. `body` is its JSON, or None for a 4xx without JSON."""
+    """A response with a 2xx or 4xx status. `body` is its JSON; None if a 4xx has none."""
 
     status: int
     body: Any
@@ -59,7 +59,7 @@ class _DependencyFailed(ProviderDown):
 
 
 class _NotReached(ProviderDown):
-    """No complete response: the connection failed, or the response was late."""
+    """The connection failed, or the response was late."""
 
     def __init__(self, message: str, outcome: Outcome) -> None:
         super().__init__(message)
@@ -74,10 +74,10 @@ class _Received:
 
 
 class JsonApi:
-    """The API of one provider. Threads may share it. `parser` reads bodies that are not JSON.
+    """The API of one provider. Thread-safe. If bodies are not JSON, it needs a `parser`.
 
-    Each path has a circuit breaker (`Circuit`), so that not every call waits for the time-out of a dead provider. Paths
-    must not contain ids.
+    Each path has a circuit breaker (`Circuit`), because otherwise every call would wait for the time-out of a dead
+    provider. So paths must not contain ids.
     """
 
     def __init__(
@@ -102,7 +102,8 @@ class JsonApi:
             self._session.mount(scheme, HTTPAdapter(pool_maxsize=AT_ONCE))
         self._session.headers.update({"Accept": "application/json", "User-Agent": "Quittance/1"})
         self._session.headers.update(headers or {})
-        # DNS lookups and slow headers can't be interrupted, so each call runs in a thread that may outlive it.
+        # A DNS lookup can't be interrupted, and neither can slow headers. So each call runs in a thread that may
+        # outlive it.
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"routing-{provider}")
         self._circuits: dict[str, Circuit] = {}
 
@@ -114,7 +115,7 @@ class JsonApi:
         seconds: float = WHOLE_ANSWER_SECONDS,
         most_bytes: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        """Return the response within `seconds`. Raises ProviderDown."""
+        """Raises ProviderDown if there is no usable response within `seconds`."""
         return self._call("GET", path, {"params": dict(query)}, seconds, most_bytes)
 
     def post(
@@ -125,7 +126,7 @@ class JsonApi:
         seconds: float = WHOLE_ANSWER_SECONDS,
         most_bytes: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        """POST `body` as JSON and return the response within `seconds`. Raises ProviderDown."""
+        """POST `body` as JSON. Raises ProviderDown if there is no usable response within `seconds`."""
         return self._call("POST", path, {"json": dict(body)}, seconds, most_bytes)
 
     def _call(
@@ -193,13 +194,13 @@ class JsonApi:
                 body = _read(path, response, ends_at, most_bytes)
                 return _Received(response.status_code, response.headers, body)
         except (requests.RequestException, HTTPError, UnicodeError) as error:
-            # The exception's text contains the full URL, so only its type is logged.
+            # Log only the exception's type: its text contains the full URL.
             is_late = isinstance(error, (requests.Timeout, ReadTimeoutError))
             outcome = Outcome.TIMED_OUT if is_late else Outcome.UNREACHABLE
             raise _NotReached(f"{path} could not be reached ({type(error).__name__})", outcome) from None
 
     def _note(self, path: str, received: _Received, began: float) -> None:
-        """Log the request id for the provider's support."""
+        """Log the request id, which the provider's support needs."""
         request_id = received.headers.get(self._request_id_header, "")
         logger.info(
             "%s returned %d for %s in %d ms, request %s",
@@ -212,7 +213,7 @@ class JsonApi:
 
 
 def _read(path: str, response: requests.Response, ends_at: float, most_bytes: int) -> bytes:
-    """Return the whole body. Raises ProviderDown if it is too large or arrives too slowly."""
+    """Raises ProviderDown if the body is too large or arrives too slowly."""
     try:
         return BoundedBody(response, most_bytes=most_bytes, ends_at=ends_at).read_all()
     except BodyTooLarge:
@@ -224,7 +225,7 @@ def _read(path: str, response: requests.Response, ends_at: float, most_bytes: in
 def _checked_answer(path: str, received: _Received, parser: Callable[[str, bytes], Any]) -> Answer:
     status = received.status
     if status == _TOO_MANY_REQUESTS:
-        # `ratelimit-reset` counts only with 429. With other statuses, it is just the end of the current window.
+        # Read `ratelimit-reset` only with 429. With another status, it is just the end of the current window.
         wait = _advised_wait(received.headers, "retry-after", "ratelimit-reset")
         wait = _WAIT_WITHOUT_ADVICE_SECONDS if wait is None else wait
         raise ProviderDown(f"{path} is over its rate limit (HTTP 429)", retry_after=wait)
@@ -244,7 +245,7 @@ def _checked_answer(path: str, received: _Received, parser: Callable[[str, bytes
 
 
 def _advised_wait(headers: Mapping[str, str], *names: str) -> float | None:
-    """Return the seconds to wait, by the first of these headers that is present: 1 to LONGEST_WAIT_SECONDS."""
+    """Return the seconds to wait (1 to LONGEST_WAIT_SECONDS), from the first of these headers that is present."""
     for name in names:
         value = headers.get(name, "").strip()
         if _SECONDS.fullmatch(value):
@@ -253,7 +254,7 @@ def _advised_wait(headers: Mapping[str, str], *names: str) -> float | None:
 
 
 def parse(path: str, body: bytes) -> Any:
-    """Parse strict JSON, with fractions as Decimal. Raises ProviderDown."""
+    """Parse strict JSON. Fractions become Decimal. Raises ProviderDown."""
     try:
         text = body.decode("utf-8")
         if is_deeper_than(MAX_NESTING, text):
@@ -262,7 +263,7 @@ def parse(path: str, body: bytes) -> Any:
             text, parse_float=_fraction, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
         )
     except ValueError:
-        # The exception's text may contain a part of the response.
+        # The exception's text may contain a part of the response, so don't log it.
         raise ProviderDown(f"{path} did not return plain JSON") from None
 
 

@@ -1,8 +1,8 @@
 """Check whether an offer may be shown to a customer. Pure functions, called for every quote and rebuild.
 
 A provider may be wrong or compromised, so nothing in its response is trusted. The offer must match the request. Its
-transaction may call only pinned contracts. If the call can be decoded, it must pay the right recipient. docs/swaps.md
-lists what these checks can't detect.
+transaction may call pinned contracts only. If the call can be decoded, it must pay the right recipient. For what
+these checks can't detect, see docs/swaps.md.
 """
 
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ _ID_BYTES = 32
 
 
 class OfferRefused(Exception):
-    """The offer must not be shown. The message is for the log."""
+    """The offer must not be shown. Only the log gets the message."""
 
 
 @dataclass(frozen=True)
 class Price:
-    """A token's price in US dollars and its decimals, used only for the cap on lost value."""
+    """A token's price in US dollars, for the limit on lost value only."""
 
     usd: Decimal
     decimals: int
@@ -42,12 +42,14 @@ class Price:
 
 @dataclass(frozen=True)
 class Rules:
-    """This deployment's limits for a provider on one route.
+    """The limits for a provider's offers on one route.
 
-    `source_type` and `target_type` are the keys of the chains' families. `routers` are the contracts (on Solana the
-    programs) that the catalogue pins for the provider on the source chain. `max_lost` is the largest fraction of the
-    value that a route may lose (0.1 is a tenth). `prices` are keyed by (chain id, token). `allow_opaque`: whether
-    calls that can't be decoded are allowed.
+    - `source_type` and `target_type` are the keys of the chains' families.
+    - `routers` are the contracts (on Solana, programs) that the catalogue pins for the provider on the source
+      chain.
+    - `max_lost` is the largest part of the value that a route may lose (0.1 is a tenth).
+    - `prices` has a price for (chain id, token).
+    - `allow_opaque` allows calls that can't be decoded.
     """
 
     source_type: str
@@ -59,7 +61,7 @@ class Rules:
 
 
 def accept(offer: Offer, wanted: Wanted, rules: Rules) -> None:
-    """Raise OfferRefused unless the offer matches the request and uses only allowed calls."""
+    """Raise OfferRefused if the offer doesn't match the request, or makes a call that is not allowed."""
     _check_promise(offer, wanted)
     _check_loss(offer, rules)
     match offer.action:
@@ -78,7 +80,7 @@ def _signs(chain_type: str, action: type) -> bool:
 
 
 def extra_native(offer: Offer) -> int:
-    """Return the extra native amount on the source chain in base units, according to the offer."""
+    """Return the native coin that the offer takes in addition on the source chain, in base units."""
     return sum(
         fee.amount
         for fee in offer.fees
@@ -87,7 +89,7 @@ def extra_native(offer: Offer) -> int:
 
 
 def _check_promise(offer: Offer, wanted: Wanted) -> None:
-    """Check the offer's description against the request."""
+    """Check that the offer's description matches the request."""
     _require(offer.target.chain_id == wanted.target.chain_id, "it delivers on another chain")
     _require(offer.target.token == wanted.target.token, "it delivers another token")
     _require(offer.target.account == wanted.target.account, "it delivers to another recipient")
@@ -103,7 +105,7 @@ def _check_promise(offer: Offer, wanted: Wanted) -> None:
 
 
 def _check_loss(offer: Offer, rules: Rules) -> None:
-    """Reject an offer that loses too much value, by our price list or by the provider's values."""
+    """Reject an offer that loses too much value. Our price list decides, and so do the provider's own values."""
     on_top = [fee for fee in offer.fees if not fee.included]
     listed_in = _listed(rules, offer.source.chain_id, offer.source.token, offer.amount_in)
     listed_out = _listed(rules, offer.target.chain_id, offer.target.token, offer.amount_out_min)
@@ -121,7 +123,7 @@ def _listed(rules: Rules, chain_id: int, token: str, amount: int) -> Decimal | N
 
 
 def _fee_value(fee: Fee, rules: Rules) -> Decimal | None:
-    """Return the higher of our list's value and the provider's."""
+    """Return the fee's value by our list or by the provider, whichever is higher."""
     listed = _listed(rules, fee.chain_id, fee.token, fee.amount)
     return max((value for value in (listed, fee.usd) if value is not None), default=None)
 
@@ -191,7 +193,7 @@ def _check_deposit(decoded: DepositCall, offer: Offer) -> None:
 def _check_solana_action(
     offer: Offer, action: SolanaTransaction | SolanaInstructions, wanted: Wanted, rules: Rules
 ) -> None:
-    # Imported here because Solana's libraries are large.
+    # Import it here, because Solana's libraries are large.
     from payments.providers.solana_offer_checks import names_receiver, problem_of
 
     problem = problem_of(action, offer, extra_native(offer), rules.routers)

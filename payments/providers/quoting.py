@@ -1,8 +1,8 @@
 """Request quotes from the routing providers in order, and select the offers to show.
 
-Quotas are small, so one search costs at most two quotes. The first provider is queried for its cheapest route and, if
-that is acceptable, for its fastest. The next provider is queried only if the previous one has no acceptable route or
-doesn't respond. With a single provider, a quick failure is retried once.
+Quotas are small, so one search uses at most two quotes. The first provider returns its cheapest route. If that is
+acceptable, a second quote requests its fastest. The next provider is queried only if the first has no acceptable
+route or doesn't respond. If there is only one provider, a quick failure is retried once.
 """
 
 import logging
@@ -26,12 +26,12 @@ from payments.providers.offer_checks import OfferRefused
 logger = logging.getLogger(__name__)
 
 MAX_QUOTES = 2
-# A cheaper route that is slower than the fastest by this factor is not recommended.
+# The cheapest route is not recommended if it is slower than the fastest by this factor.
 _FAR_SLOWER_FACTOR = 5
 _FAR_SLOWER_SECONDS = 600
 _QUICK_SECONDS = 2.0
 _SLOW_SECONDS = 6.0
-# These are ordered by priority: reasons that the customer can act on come first.
+# In the order of priority: reasons that the customer can act on come first.
 _REASONS_BY_PRIORITY = (
     NoOfferCode.AMOUNT_TOO_LOW,
     NoOfferCode.AMOUNT_TOO_HIGH,
@@ -46,7 +46,7 @@ Accept = Callable[[Offer, Wanted], None]
 
 @dataclass(frozen=True)
 class Choice:
-    """An accepted offer, and the request for it, which is sent again when the quote is too old.
+    """An accepted offer, with its request. The request is sent again when the quote is too old.
 
     `tags` are among `recommended`, `cheapest` and `fastest`.
     """
@@ -61,9 +61,11 @@ def request_offers(
 ) -> tuple[Choice, ...]:
     """Return one or two accepted offers, the recommended one first. Requests at most MAX_QUOTES quotes.
 
-    `accept` raises OfferRefused for an offer that must not be shown; it is then ignored. Raises NoOffer with the most
-    useful reason if a provider responded. Raises ShareSpent if the client has used up its share of every quota, and
-    ProviderDown if no provider responded.
+    `accept` raises OfferRefused if an offer must not be shown. Such an offer is ignored. If no offer is left:
+
+    - If a provider responded, NoOffer is raised with the most useful reason.
+    - If the client has used up its share of every quota, ShareSpent is raised.
+    - Otherwise, ProviderDown is raised.
     """
     failures: list[NoOffer | ProviderDown] = []
     began = time.monotonic()
@@ -78,7 +80,7 @@ def request_offers(
             if is_alone and _is_worth_repeating(failure, time.monotonic() - began):
                 turns.append(provider)
             continue
-        # After a slow first quote, the customer does not wait for a second one.
+        # If the first quote was slow, the customer doesn't wait for a second one.
         is_slow = time.monotonic() - began > _SLOW_SECONDS
         quotes_left = 0 if is_slow else MAX_QUOTES - 1 - len(failures)
         return _tagged([cheapest, *_faster(provider, wanted, accept, quotes_left)])
@@ -86,13 +88,13 @@ def request_offers(
 
 
 def _is_worth_repeating(failure: NoOffer | ProviderDown, seconds: float) -> bool:
-    """Whether the provider failed quickly without naming a time to retry, so that a retry may succeed."""
+    """Whether a retry may succeed: the provider failed quickly and named no time to retry."""
     is_lost = isinstance(failure, ProviderDown) and failure.retry_after is None
     return is_lost and seconds < _QUICK_SECONDS
 
 
 def _quote(provider: RoutingProvider, wanted: Wanted, accept: Accept) -> Choice:
-    """Request an offer and check it. Raises ProviderDown, and NoOffer also for a rejected offer."""
+    """Request an offer and check it. Raises ProviderDown. Raises NoOffer also if the check rejects the offer."""
     try:
         offer = provider.quote(wanted)
         accept(offer, wanted)
@@ -109,7 +111,7 @@ def _quote(provider: RoutingProvider, wanted: Wanted, accept: Accept) -> Choice:
 
 
 def _faster(provider: RoutingProvider, wanted: Wanted, accept: Accept, quotes_left: int) -> list[Choice]:
-    """Return the fastest offer of a provider that distinguishes it; empty if it fails."""
+    """Request the fastest offer, if the provider distinguishes it. Return nothing if that fails."""
     if quotes_left < 1 or not getattr(provider, "has_orders", True):
         return []
     try:
@@ -119,7 +121,7 @@ def _faster(provider: RoutingProvider, wanted: Wanted, accept: Accept, quotes_le
 
 
 def _tagged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Return the distinct choices with their tags, the recommended one first."""
+    """Return the different choices with their tags, the recommended one first."""
     differing: list[Choice] = []
     for choice in choices:
         if not any(_is_same_route(choice.offer, other.offer) for other in differing):
@@ -133,12 +135,12 @@ def _tagged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
         replace(choice, tags=tuple(tag for tag, tagged_choice in named.items() if tagged_choice is choice))
         for choice in ordered
     )
-    # An offer that is neither cheaper nor faster than the other is dropped.
+    # Drop an offer that is neither cheapest nor fastest.
     return tuple(choice for choice in tagged if choice.tags)
 
 
 def _cheapest(choices: Sequence[Choice]) -> Choice:
-    """Return the cheapest choice: by total cost in dollars if known for all, else by the amount to pay."""
+    """Compare total costs in dollars. If one is unknown, compare the amounts to pay."""
     prices = [_total_cost(choice.offer) for choice in choices]
     known_prices = [price for price in prices if price is not None]
     if len(known_prices) < len(choices):
@@ -156,7 +158,7 @@ def _is_same_route(one: Offer, other: Offer) -> bool:
 
 
 def _total_cost(offer: Offer) -> Decimal | None:
-    """Return the total cost of a route in US dollars with all extra fees, as reported by the provider."""
+    """Return the total cost of a route in US dollars with all extra fees, by the provider's values."""
     on_top = [*(fee for fee in offer.fees if not fee.included), *offer.gas]
     parts = [offer.usd_in, *(fee.usd for fee in on_top)]
     known_prices = [part for part in parts if part is not None]
@@ -168,7 +170,7 @@ def _seconds(offer: Offer) -> float:
 
 
 def _is_far_slower(offer: Offer, fastest: Offer) -> bool:
-    """Whether the offer is far slower than the fastest; an unknown duration does not count as slow."""
+    """Whether the offer is far slower than the fastest. An unknown duration doesn't count as slow."""
     if offer.duration_seconds is None or fastest.duration_seconds is None:
         return False
     longer = offer.duration_seconds - fastest.duration_seconds
@@ -179,7 +181,7 @@ def _is_far_slower(offer: Offer, fastest: Offer) -> bool:
 
 
 def _outcome(failures: Sequence[NoOffer | ProviderDown]) -> NoOffer | ProviderDown:
-    """Return the exception for a search without an acceptable offer; a response outranks an outage."""
+    """Choose the exception to raise. A response from a provider counts more than an outage."""
     codes = {failure.code for failure in failures if isinstance(failure, NoOffer)}
     reason = next((code for code in _REASONS_BY_PRIORITY if code in codes), None)
     if reason is not None:

@@ -1,6 +1,6 @@
 """Validate and normalise values in providers' JSON.
 
-`None` and a missing member are equivalent. Any other value of a wrong type or range makes the whole response unusable
+A missing member counts as `None`. Any value of a wrong type or range makes the whole response unusable
 (ProviderDown), because a guess could cost money. Error messages never contain the value.
 """
 
@@ -20,7 +20,7 @@ from payments.providers.base import ProviderDown
 LARGEST_CHAIN_ID = 2**63 - 1
 MAX_DECIMALS = 36
 LONGEST_WORD = 64
-# EVM chains have two spellings of the native coin.
+# Providers write the native coin of EVM chains in two ways.
 _SECOND_EVM_NATIVE = "0x" + "e" * 40
 _DECIMAL_DIGITS = re.compile(r"[0-9]{1,90}")
 _HEX_QUANTITY = re.compile(r"0[xX][0-9a-fA-F]{1,80}")
@@ -34,7 +34,6 @@ _HTTPS = re.compile(
 
 
 def malformed(what: str) -> ProviderDown:
-    """Return the error for a response without a valid `what`."""
     return ProviderDown(f"the response has no valid {what}")
 
 
@@ -45,7 +44,7 @@ def members(value: Any, what: str) -> Mapping[str, Any]:
 
 
 def items(value: Any, what: str, *, limit: int) -> list[Any]:
-    """Return a JSON array of at most `limit` items; None is an empty one."""
+    """Return a JSON array of at most `limit` items. None becomes an empty list."""
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > limit:
@@ -70,7 +69,7 @@ def word(value: Any, what: str, *, limit: int = LONGEST_WORD) -> str:
 
 
 def shown(value: Any, *, limit: int) -> str:
-    """Return a string that is safe to show: one line without control characters, truncated. Never raises."""
+    """Return text that is safe to show: one line, truncated, without control characters. Never raises."""
     if not isinstance(value, str):
         return ""
     cleaned = value[: 4 * limit]
@@ -83,12 +82,12 @@ def shown(value: Any, *, limit: int) -> str:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether the string is printable ASCII: a fast path for long token lists."""
+    """Check quickly whether the string is printable ASCII, since lists of tokens are long."""
     return value.isascii() and value.isprintable()
 
 
 def flag(value: Any, what: str) -> bool:
-    """Return a JSON boolean; None is false."""
+    """Return a JSON boolean. None becomes False."""
     if value is None:
         return False
     if not isinstance(value, bool):
@@ -97,7 +96,7 @@ def flag(value: Any, what: str) -> bool:
 
 
 def amount(value: Any, what: str) -> int:
-    """Return base units from a string of decimal digits or a JSON integer: 0 to 2^256 - 1."""
+    """Return base units (0 to 2^256 - 1) from a string of decimal digits or a JSON integer."""
     if isinstance(value, str) and _DECIMAL_DIGITS.fullmatch(value):
         return _uint256(int(value), what)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -106,7 +105,7 @@ def amount(value: Any, what: str) -> int:
 
 
 def quantity(value: Any, what: str) -> int:
-    """Return an integer from 0x hex, or from a form that `amount` accepts."""
+    """Return an integer from 0x hex, or from one of the forms of `amount`."""
     if isinstance(value, str) and _HEX_QUANTITY.fullmatch(value):
         return _uint256(int(value, 16), what)
     return amount(value, what)
@@ -119,7 +118,7 @@ def _uint256(number: int, what: str) -> int:
 
 
 def data_bytes(value: Any, what: str, *, limit: int) -> bytes:
-    """Return the bytes of a 0x hex string, at most `limit` of them."""
+    """Return the bytes of a 0x hex string: at most `limit` bytes."""
     if not isinstance(value, str) or len(value) > 2 + 2 * limit or not _HEX_DATA.fullmatch(value):
         raise malformed(what)
     return bytes.fromhex(value[2:])
@@ -149,17 +148,17 @@ def chain_id(value: Any, what: str = "chain id") -> int:
 
 
 def seconds(value: Any, what: str, *, limit: int) -> int | None:
-    """Return a duration in whole seconds, rounded up and at most `limit`; None if missing."""
+    """Return a duration in whole seconds, rounded up and at most `limit`. A missing value is None."""
     if value is None:
         return None
     if not isinstance(value, int | Decimal) or isinstance(value, bool) or not value >= 0:
         raise malformed(what)
-    # Compare before converting: 1e999999 has a million digits.
+    # Compare before the conversion: 1e999999 has a million digits.
     return limit if value > limit else math.ceil(value)
 
 
 def dollars(value: Any, what: str) -> Decimal | None:
-    """Return an amount of US dollars from a decimal string or a JSON number; None if missing."""
+    """Return US dollars from a decimal string or a JSON number. A missing value is None."""
     if value is None or value == "":
         return None
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
@@ -172,12 +171,12 @@ def dollars(value: Any, what: str) -> Decimal | None:
 
 
 def signs(account: str, action: type) -> bool:
-    """Whether the wallet with this canonical address can sign such actions (`chains.client.Action`)."""
+    """Whether a wallet with this address can sign such actions (`chains.client.Action`)."""
     return any(action in family.actions for family in candidate_families(account))
 
 
 def account(value: Any, what: str) -> str:
-    """Return an account's address in canonical form: EIP-55 checksum, or base58."""
+    """Return an account's canonical address: EIP-55 checksum, or base58."""
     spelled = text(value, what, limit=64)
     try:
         return read_address(spelled)[1]
@@ -186,7 +185,7 @@ def account(value: Any, what: str) -> str:
 
 
 def token(value: Any, what: str) -> str:
-    """Return a token's address in canonical form; empty for native coin in any spelling."""
+    """Return a token's canonical address. All spellings of native coin become ""."""
     spelled = text(value, what, limit=64)
     return "" if is_native(spelled) else account(spelled, what)
 
@@ -198,7 +197,7 @@ def is_native(spelled: str) -> bool:
 
 
 def native_coin(of_account: str) -> str:
-    """Return the providers' spelling of native coin on this account's chain."""
+    """Return how providers write the native coin of this account's chain."""
     alias = read_address(of_account)[0].native_alias
     if not alias:
         raise malformed("native coin")
@@ -206,7 +205,7 @@ def native_coin(of_account: str) -> str:
 
 
 def transaction_hash(value: Any, what: str) -> str:
-    """Return a transaction hash in canonical form: lower-case 0x hex, or base58."""
+    """Return a canonical transaction hash: lower-case 0x hex, or base58."""
     spelled = text(value, what, limit=100)
     for family in candidate_families(spelled):
         with suppress(HashError):
@@ -215,7 +214,7 @@ def transaction_hash(value: Any, what: str) -> str:
 
 
 def web_address(value: Any, *, limit: int = 500) -> str | None:
-    """Return an https URL that is safe to link to, else None. Never raises."""
+    """Return the https URL if it is safe to link to, else None. Never raises."""
     if not isinstance(value, str) or len(value) > limit or not _HTTPS.fullmatch(value):
         return None
     return value

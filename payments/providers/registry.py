@@ -1,4 +1,4 @@
-"""The configured routing providers, in the order in which they are called.
+"""The configured routing providers, in the order of their use.
 
 `config.environment.providers` reads their settings. No other module names a provider.
 """
@@ -12,12 +12,12 @@ from payments.providers.base import RoutingProvider
 
 
 def get_provider(key: str) -> RoutingProvider:
-    """Return the provider `key`, even if it is disabled for new routes. Raises KeyError if unknown."""
+    """Return the provider's client, also if new routes don't use it. Raises KeyError if the key is unknown."""
     return _client(key, tuple(getattr(settings, name) for name in settings.ROUTING_PROVIDER_SETTINGS[key]))
 
 
 def provider_name(key: str) -> str:
-    """Return the provider's display name, or its key if its folder was removed."""
+    """Return the display name. If the provider's folder was removed, return its key."""
     return str(settings.ROUTING_PROVIDER_NAMES.get(key, key))
 
 
@@ -26,11 +26,11 @@ def providers_in_order() -> list[RoutingProvider]:
 
 
 def forget() -> None:
-    """Discard the cached clients and their circuit breakers."""
+    """Drop the cached clients with their circuit breakers."""
     _client.cache_clear()
 
 
-# Changed settings create a new client.
+# The settings are part of the cache's key: changed settings make a new client.
 @lru_cache(maxsize=8)
 def _client(key: str, values: tuple[str, ...]) -> RoutingProvider:
     provider: RoutingProvider = import_module(f"{__package__}.{key}").make(*values)

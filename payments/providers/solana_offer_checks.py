@@ -1,8 +1,8 @@
 """Check whether a provider's Solana transaction may be signed. Pure functions over its instructions.
 
 The payer must be the only signer. The transaction must call a pinned program with the quote's id. Its instructions
-may debit at most the offered amounts. When the transaction is built, our own node simulates the effects inside pinned
-programs (`chains.families.solana.vetting.balance_changes`).
+may debit no more than the offer says. Later, when the transaction is built, our own node simulates what the pinned
+programs do (`chains.families.solana.vetting.balance_changes`).
 """
 
 from collections.abc import Collection
@@ -28,7 +28,7 @@ _ID_PREFIX_BYTES = 8
 
 
 def problem_of(action: SolanaAction, offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
-    """Return why the action must not be signed, or None. `extra_native` lamports may be paid in addition."""
+    """Return why the action must not be signed, or None. `extra_native` is in lamports and may be paid in addition."""
     payer = offer.source.account
     try:
         message = _message(action, payer)
@@ -47,7 +47,7 @@ def problem_of(action: SolanaAction, offer: Offer, extra_native: int, routers: C
 
 
 def names_receiver(action: SolanaAction, receiver: str, payer: str, routers: Collection[str]) -> bool:
-    """Whether a call of a pinned program contains the receiver in its data or accounts."""
+    """Whether a call to a pinned program contains the receiver in its data or its accounts."""
     named = bytes.fromhex(receiver[2:]) if is_address(receiver) else bytes(Pubkey.from_string(receiver))
     calls = _calls_of(_message(action, payer), routers)
     return any(named in call.data or call.names(receiver) for call in calls)
@@ -64,11 +64,11 @@ def _calls_of(message: SolanaMessage, routers: Collection[str]) -> list[MessageI
 
 
 def _excess(debits: list[Debit], offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
-    """Return a debit beyond the offer, or None. Pinned programs may use the wallet's signature."""
+    """Return a debit that exceeds the offer, or None. Pinned programs may use the wallet's signature."""
     is_native = offer.source.token == ""
     own_coins, tokens = (offer.amount_in, 0) if is_native else (0, offer.amount_in)
     native = own_coins + extra_native + RENT_ALLOWANCE
-    wrapped = own_coins + extra_native  # Wrapped SOL is also counted among the lamports.
+    wrapped = own_coins + extra_native  # Wrapped SOL counts as lamports too.
     for taking in debits:
         is_own_token = taking.mint in (None, offer.source.token)
         match taking.kind:

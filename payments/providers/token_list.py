@@ -1,8 +1,10 @@
-"""Cached token lists of the routing providers, with prices.
+"""The routing providers' lists of tokens with prices, cached.
 
-All processes share the lists in the cache, and keep decoded copies in memory. A list older than FRESH_SECONDS is
-refreshed in the background by one process at a time, and used until then, for at most a day. Nothing here raises:
-without a list there are no tokens and prices, and the log has the reason. Prices are for display only.
+All processes share the lists in the cache. Each process also has decoded copies in memory. When a list is older
+than FRESH_SECONDS, one process refreshes it in the background. Until then the old list is used, for a day at most.
+
+Nothing here raises. Without a list there are no tokens and prices, and the log says why. Prices are for display
+only.
 """
 
 import json
@@ -40,16 +42,16 @@ Place = tuple[str, int]
 
 
 def keep_fresh() -> None:
-    """Start refreshing lists that will soon expire, so that no customer waits for them. Returns at once."""
+    """Refresh lists before they get old, so that no customer waits for them. Starts the work and returns at once."""
     chain_ids = frozenset(Chain.objects.filter(is_active=True).values_list("pk", flat=True))
     if chain_ids:
         _token_lists.renew(providers_in_order(), chain_ids)
 
 
 def listed_tokens(chain_ids: Sequence[int]) -> list[ListedToken]:
-    """Return the providers' tokens on these chains without duplicates; the first provider's entry wins.
+    """Return the providers' tokens on these chains. If several providers list a token, the first one counts.
 
-    Cached lists are returned at once. Without a cached list, this waits for at most MAX_WAIT_SECONDS.
+    Cached lists are returned at once. If there is none, this waits for at most MAX_WAIT_SECONDS.
     """
     return [token for listed in _merged(chain_ids).values() for token in listed.values()]
 
@@ -65,7 +67,7 @@ def price(chain_id: int, token: str) -> Decimal | None:
 
 
 def usd_value(chain_id: int, token: str, amount: int, decimals: int) -> Decimal | None:
-    """Return the value of `amount` base units in US dollars; None if no price is known."""
+    """Return the value of base units in US dollars, or None if no price is known."""
     usd = price(chain_id, token)
     if usd is None:
         return None
@@ -74,7 +76,7 @@ def usd_value(chain_id: int, token: str, amount: int, decimals: int) -> Decimal 
 
 
 def _merged(chain_ids: Sequence[int]) -> dict[int, Mapping[str, ListedToken]]:
-    """Map each chain to its tokens by address; later providers add tokens and missing prices."""
+    """Return each chain's tokens by address. Later providers add tokens, and prices that are missing."""
     providers = providers_in_order()
     available = _token_lists.lists(providers, frozenset(chain_ids))
     merged: dict[int, Mapping[str, ListedToken]] = {}
@@ -97,7 +99,7 @@ def _joined(lists: Sequence[Mapping[str, ListedToken]]) -> Mapping[str, ListedTo
 
 @dataclass(frozen=True)
 class _Kept:
-    """A decoded list in this process. `made_at` is Unix time."""
+    """A decoded list in memory. `made_at` is Unix time."""
 
     made_at: float
     tokens: Mapping[str, ListedToken]
@@ -110,7 +112,7 @@ class _Refresh:
 
 
 class _TokenLists:
-    """The decoded lists of this process, kept in sync with the cache. Thread-safe."""
+    """The decoded lists of this process. They follow the cache. Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: dict[Place, _Kept] = {}
@@ -128,14 +130,14 @@ class _TokenLists:
             age = self._age_of_oldest(available, provider, chain_ids)
             if age >= FRESH_SECONDS:
                 refresh = self._refresh(provider, chain_ids)
-                # Return an old list at once; wait only for a missing one.
+                # Return an old list at once. Wait only if there is none.
                 if refresh and age == float("inf"):
                     _wait(refresh)
                     available |= self._cached(places)
         return {place: kept.tokens for place, kept in available.items()}
 
     def renew(self, providers: Sequence[RoutingProvider], chain_ids: frozenset[int]) -> None:
-        """Refresh the lists of each provider that are past half of their lifetime."""
+        """Refresh lists that are past half of their lifetime."""
         available = self._cached(
             [(provider.key, chain_id) for provider in providers for chain_id in chain_ids]
         )
@@ -153,7 +155,7 @@ class _TokenLists:
         return float("inf") if kept is None else max(time.time() - kept.made_at, 0.0)
 
     def _cached(self, places: Collection[Place]) -> dict[Place, _Kept]:
-        """Return the cached lists, each decoded once; without the cache, those in memory."""
+        """Return the cached lists. Each is decoded once. If the cache is down, return those in memory."""
         made = _cache.times(places)
         if made is not None:
             self._kept |= _cache.lists([place for place, at in made.items() if not self._has(place, at)])
@@ -166,7 +168,7 @@ class _TokenLists:
         return place in self._kept and self._kept[place].made_at == made_at
 
     def _refresh(self, provider: RoutingProvider, chain_ids: frozenset[int]) -> _Refresh | None:
-        """Start a refresh of the provider's lists unless one was tried recently; return the running one."""
+        """Return the running refresh of the provider's lists. Start one if none was tried recently."""
         with self._lock:
             running = self._running.get(provider.key)
             if running and not running.job.done():
@@ -211,13 +213,13 @@ def _first_ones(tokens: Iterable[ListedToken], chain_id: int) -> dict[str, Liste
 
 
 def _wait(refresh: _Refresh) -> None:
-    """Wait for the refresh until MAX_WAIT_SECONDS after it started, unless too many calls wait already."""
+    """Wait until MAX_WAIT_SECONDS after the refresh started. Don't wait if too many calls are waiting already."""
     with suppress(FutureTimeout, Busy), waiting_for("token lists"):
         refresh.job.result(timeout=max(refresh.waited_for_until - time.monotonic(), 0.0))
 
 
 class _Cache:
-    """The lists in Redis. After an error, Redis is not used for a short time, and the methods return None."""
+    """The lists in Redis. After an error, Redis is not used for a short time. Methods then return None."""
 
     def __init__(self) -> None:
         self._resumes_at = 0.0
@@ -226,7 +228,7 @@ class _Cache:
         return time.monotonic() >= self._resumes_at
 
     def times(self, places: Collection[Place]) -> dict[Place, float] | None:
-        """Return the times at which the cached lists were made."""
+        """Return when each cached list was made."""
         cached = self._try(lambda: cache.get_many([_key(place, "at") for place in places]))
         if cached is None:
             return None
@@ -241,18 +243,21 @@ class _Cache:
         return {place: _unpacked(data, place[1]) for place, data in packed.items() if isinstance(data, bytes)}
 
     def store(self, lists: Mapping[Place, _Kept]) -> None:
-        """Store the lists, then their times: a cached time means that its list is cached too."""
+        """Store the lists first and their times second. So if a time is cached, its list is cached too."""
         packed = {_key(place, "tokens"): _packed(kept) for place, kept in lists.items()}
         times = {_key(place, "at"): kept.made_at for place, kept in lists.items()}
         self._try(lambda: cache.set_many(packed, KEPT_SECONDS))
         self._try(lambda: cache.set_many(times, KEPT_SECONDS))
 
     def may_refresh(self, provider: str) -> bool:
-        """Whether this process may call the provider: no other process is calling it or failed recently."""
+        """Whether this process may call the provider.
+
+        It may not during another process's call, or shortly after a failed one.
+        """
         return self._try(lambda: cache.add(_refresh_key(provider), 1, RETRY_SECONDS)) is not False
 
     def allow_refresh(self, provider: str) -> None:
-        """Let the next process that finds an old list refresh it at once."""
+        """Allow the next refresh at once."""
         self._try(lambda: cache.delete(_refresh_key(provider)))
 
     def _try(self, operation: Any) -> Any:

@@ -1,1 +1,1 @@
-"""Refunds: the refundable amounts, the status of each, and its changes."""
+"""Refunds: what can be refunded, the status of each refund, and its changes."""

@@ -1,4 +1,4 @@
-"""Compute the refundable amounts. Pure functions."""
+"""Compute how much can be refunded. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,29 +10,29 @@ from payments.refunds.reading import RefundNow
 
 @dataclass(frozen=True)
 class Refundable:
-    """The paid and the reserved amounts, in base units."""
+    """A request's payments and refunds. Amounts are in base units."""
 
     payments: Sequence[Payment]
     refunds: Sequence[RefundNow]
 
     @property
     def left(self) -> int:
-        """The maximum of a new refund: the paid amount less completed and open refunds."""
+        """The largest possible new refund: the paid amount less completed and open refunds."""
         paid = sum(payment.amount_received or 0 for payment in self.payments)
         return max(paid - _taken(self.refunds), 0)
 
     def left_of(self, payment: Payment) -> int:
-        """The maximum of a new refund of this payment."""
+        """The largest possible new refund of this payment."""
         own = [each for each in self.refunds if each.refund.payment_id == payment.pk]
         return min(self.left, max((payment.amount_received or 0) - _taken(own), 0))
 
     @property
     def payers(self) -> set[str]:
-        """The wallets that paid. A payment with an unknown sender counts as one more wallet."""
+        """The wallets that paid. A payment with an unknown sender counts as a wallet of its own."""
         return {payment.from_address or payment.pk for payment in self.payments}
 
     def taken_by_moved(self, refund_id: str) -> int:
-        """Return the amount that was sent, or may still be sent, to earlier addresses of this refund."""
+        """Return how much was sent to earlier addresses of this refund, or may still be sent there."""
         return _taken([each for each in self.refunds if each.refund.moved_to_id == refund_id])
 
     def without(self, refund_id: str) -> "Refundable":

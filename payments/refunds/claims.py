@@ -1,8 +1,8 @@
 """Let the customer set a refund's address with a signature of the wallet that paid.
 
-The chain shows who paid: the account whose tokens moved, never a relayer, a bundler or a solver, which sign
-transactions for anyone. The text names the refund, so a signature fits no other refund. A refund accepts one address
-only, so a signature works once.
+The chain shows who paid: the account whose tokens moved. It is never a relayer, a bundler or a solver, since these
+sign transactions for anyone. The signed text contains the refund's id, so the signature is useless for other
+refunds. A refund accepts one address only, so the signature works once.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _ACTOR = "checkout"
 
 
 class DeadEnd(StrEnum):
-    """Why no wallet can sign for a refund's address, so that the merchant must set it."""
+    """Why no wallet can sign for a refund's address. The merchant must then set the address."""
 
     REORGED = "reorged"
     "Every payment was reversed by a chain reorganisation."
@@ -40,8 +40,6 @@ class DeadEnd(StrEnum):
 
 
 class NoSigner(Exception):
-    """No wallet can sign for the refund's address."""
-
     def __init__(self, reason: DeadEnd) -> None:
         super().__init__(reason.value)
         self.reason = reason
@@ -49,7 +47,7 @@ class NoSigner(Exception):
 
 @dataclass(frozen=True)
 class Payer:
-    """The wallet that paid. `is_contract_heard`: if it is a contract, it can confirm a signature (EIP-1271)."""
+    """The wallet that paid. If it is a contract, `is_contract_heard` allows it to confirm a signature (EIP-1271)."""
 
     chain: Chain
     address: str
@@ -57,7 +55,7 @@ class Payer:
 
 
 def claim_message(refund: Refund, address: str, expires_at: datetime) -> str:
-    """Return the text that the paying wallet signs to send the refund to `address`."""
+    """Return the text to sign with the wallet that paid, to get the refund at `address`."""
     request = refund.request
     amount = f"{display_amount(refund.amount, request.token.decimals)} {request.token.symbol}"
     merchant = request.merchant.display_name or request.merchant.name
@@ -87,10 +85,10 @@ def claim_address(
     signature: str,
     now: datetime,
 ) -> RefundNow:
-    """Set the refund's address if a wallet that paid has signed for it.
+    """Set the refund's address if a wallet that paid has signed for it. Raises NoSigner.
 
-    Raises ApiError: `signature_invalid` for another wallet's signature or an expired text, `refund_not_ready` if the
-    refund needs no address, `node_unavailable` if the chain can't show who paid. Raises NoSigner.
+    Raises ApiError: `signature_invalid` for another wallet's signature or an expired text. `refund_not_ready` if
+    the refund needs no address. `node_unavailable` if no node can show who paid.
     """
     if now >= expires_at:
         raise ApiError(ErrorCode.SIGNATURE_INVALID, "This text has expired. Sign a new one.", "signature")
@@ -102,16 +100,16 @@ def claim_address(
 
 
 def signing_chain(refund: Refund) -> Chain:
-    """Return the chain on which the wallet paid; for a swap, this is the source chain. Raises NoSigner."""
+    """Return the chain on which the wallet paid: the source chain of a swap. Raises NoSigner."""
     return signable_payments(refund)[0].chain
 
 
 def payer_of(refund: Refund) -> Payer:
-    """Return the wallet that may sign: the one that made all of the refund's payments.
+    """Return the wallet that made all payments of the refund. It may sign. Raises ApiError `node_unavailable`.
 
-    Raises NoSigner if several wallets paid, or if one payment's sender is unknown. Anyone who sees the reference can
-    pay a small amount to a request, even through the same relayer. They must not be able to set the address for
-    another wallet's payment. Raises ApiError `node_unavailable`.
+    Raises NoSigner if several wallets paid, or if one payment's sender is unknown. Anyone who sees the reference
+    can pay a small amount to the request, even through the same relayer. Such a person must not be able to set the
+    address for another wallet's payment.
     """
     payers: list[Payer] = []
     for payment in signable_payments(refund):
@@ -128,10 +126,10 @@ def payer_of(refund: Refund) -> Payer:
 
 
 def signable_payments(refund: Refund) -> list[Payment]:
-    """Return the payments credited before the refund's creation, oldest first. The wallet that made them may sign.
+    """Return the payments that were credited before the refund was created, oldest first. Their wallet may sign.
 
-    Later payments don't count, so they can't keep that wallet from signing. Raises NoSigner if the database shows
-    that no wallet can sign. Only the chain shows which wallet made a payment.
+    Later payments don't count, so they can't keep that wallet from signing. Raises NoSigner if the database already
+    shows that no wallet can sign. Only the chain shows which wallet made a payment.
     """
     credited = refund.request.payments.filter(
         pk__in=refund.credited_payments, status=Payment.Status.COMPLETED, reorged=False
@@ -154,23 +152,23 @@ def signable_payments(refund: Refund) -> list[Payment]:
 
 
 def _is_by_provider(payment: Payment) -> bool:
-    """Whether the payment is only a swap's delivery. With another binding, it may include other wallets' transfers."""
+    """Whether the payment is only a swap's delivery. Otherwise it may include other wallets' transfers."""
     return payment.type == Payment.Type.SWAP and payment.bound_by == Payment.BoundBy.PROVIDER
 
 
 def _swapper(payment: Payment) -> list[Payer]:
-    """Return the wallet of the route if it sent the transaction itself. Only its own key can sign, no contract.
+    """Return the route's wallet, if it sent the transaction itself. Its own key must sign; a contract can't.
 
-    A transaction of several quotes has no route, because its relayer may have added a quote for their own wallet.
+    A transaction of several quotes has no route: its relayer may have added a quote for the relayer's own wallet.
     """
     wallet = payment.route.wallet_address if payment.route else ""
     return [Payer(payment.chain, wallet, False)] if wallet and wallet == payment.from_address else []
 
 
 def _senders(payment: Payment) -> list[str]:
-    """Query the chain for the accounts that the payment's credited transfers debited.
+    """Query the chain for the accounts from which the payment's credited transfers came.
 
-    Return none if one of the transfers has no such account.
+    Return none if the account of one transfer is unknown.
     """
     try:
         snapshot = get_client(payment.chain).look_up([payment.own_hash], with_finality=False)

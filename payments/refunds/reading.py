@@ -1,4 +1,4 @@
-"""Read refunds with their status, for one request or for many at once."""
+"""Read refunds with their status, of one request or of many."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _BOUND = Q(is_in_flight=True) | Q(is_bound_unmined=True)
 
 @dataclass(frozen=True)
 class RefundNow:
-    """A refund with its standing; its request, token and chain are loaded."""
+    """A refund and its progress. The refund's request, token and chain are loaded."""
 
     refund: Refund
     standing: Standing
@@ -29,9 +29,9 @@ def refunds_of(request: PaymentRequest) -> list[RefundNow]:
 
 
 def refunds_by_request(requests: Sequence[PaymentRequest]) -> dict[uuid.UUID, list[RefundNow]]:
-    """Return the refunds of each request, newest first, in two queries; in none if no request has refunds.
+    """Return the refunds of each request, newest first.
 
-    The requests cache their refunds' totals.
+    Makes two queries, or none if no request has refunds. Each request caches the totals of its refunds.
     """
     by_id = {request.pk: request for request in requests}
     found: dict[uuid.UUID, list[RefundNow]] = {key: [] for key in by_id}
@@ -49,20 +49,20 @@ def refunds_by_request(requests: Sequence[PaymentRequest]) -> dict[uuid.UUID, li
 
 
 def now(refunds: Iterable[Refund]) -> list[RefundNow]:
-    """Return the refunds with their standings, in order; one query reads all payments."""
+    """Return the refunds with their progress, in the same order. One query reads all payments."""
     refunds = list(refunds)
     return [RefundNow(refund, standing) for refund, standing in zip(refunds, standings(refunds), strict=True)]
 
 
 def with_mark(refunds: QuerySet[Refund], is_simulated: bool) -> QuerySet[Refund]:
-    """Return the refunds with this value of `Refund.is_simulated`, by a database query."""
+    """Filter by `Refund.is_simulated` in the database."""
     if is_simulated:
         return refunds.filter(Q(request__is_simulated=True) | Q(carrier__is_simulated=True))
     return refunds.filter(request__is_simulated=False).exclude(carrier__is_simulated=True)
 
 
 def with_status(refunds: QuerySet[Refund], status: Refund.Status) -> QuerySet[Refund]:
-    """Return the refunds to which `standing_of` gives this status, by a database query."""
+    """Filter by status in the database. Must agree with `standing_of`."""
     carried = Payment.objects.filter(request=OuterRef("carrier")).order_by()
     credited = carried.filter(status=Payment.Status.COMPLETED).values("request")
     received = Subquery(credited.annotate(total=Sum("amount_received")).values("total"))
@@ -92,5 +92,5 @@ def with_status(refunds: QuerySet[Refund], status: Refund.Status) -> QuerySet[Re
 
 
 def with_request(refunds: QuerySet[Refund]) -> QuerySet[Refund]:
-    """Load the relations that a refund's object reads."""
+    """Load all relations that the refund's API object reads."""
     return refunds.select_related("carrier", "request__token__chain", "request__chain", "request__merchant")

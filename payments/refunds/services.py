@@ -1,6 +1,6 @@
 """Create and cancel refunds, set their addresses, and reserve their amounts before they are sent.
 
-Each change locks the refunded request first, so concurrent changes never refund or reserve more than was paid.
+Each change first locks the refunded request. So concurrent changes can't refund or reserve more than was paid.
 """
 
 import uuid
@@ -20,14 +20,15 @@ from payments.requests.lifecycle import covering_payment, is_held, lock_request
 from payments.requests.transitions import insert_request, move_request, note
 from payments.requests.watching import tell_watchers
 
-# A refund does not expire: it is cancelled, or sent. `payments.refunds.watching` limits the search for its transaction.
+# A refund never expires, but its carrier needs an expiry. `payments.refunds.watching` limits the search for the
+# transaction.
 _LIFETIME = timedelta(days=3650)
 _MAX_REFUNDS = 100
 _ADDRESS_FIELDS = ("recipient_address", "address_source", "carrier", "watched_from", "watched_until")
 
 
 def refundable(request: PaymentRequest) -> Refundable:
-    """Return the paid and the reserved amounts; payments removed by a reorganisation don't count."""
+    """Return what was paid and what is reserved. A payment that a reorganisation removed doesn't count."""
     paid = request.payments.filter(status=Payment.Status.COMPLETED, reorged=False)
     return Refundable(list(paid.order_by("created_at", "id")), refunds_of(request))
 
@@ -41,14 +42,15 @@ def create_refund(
     reason: str | None,
     actor: str,
 ) -> RefundNow:
-    """Create a refund of `amount` base units, by default of everything that is left.
+    """Create a refund of `amount` base units. Without an amount, refund everything that is left.
 
     Raises ApiError:
 
-    - `payment_request_active`: the request can still be paid, so its page would request the refunded part again.
-    - `refund_too_large`: the amount exceeds what can be refunded.
+    - `payment_request_active`: the request can still be paid. Its page would offer the refunded part for payment
+      again.
+    - `refund_too_large`: the amount is more than can be refunded.
     - `parameter_invalid`: `payment_id` is not a completed payment of the request.
-    - `parameter_missing`: several wallets paid, and only `payment_id` identifies the one that may set the address.
+    - `parameter_missing`: several wallets paid. `payment_id` must say whose wallet may set the address.
     """
     with transaction.atomic():
         request = lock_request(request_id)
@@ -77,7 +79,7 @@ def create_refund(
 
 
 def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
-    """Store the address that the customer signed for. Raises ApiError `refund_not_ready` if it needs none."""
+    """Store the address for which the customer signed. Raises ApiError `refund_not_ready` if the refund needs none."""
     with transaction.atomic():
         locked = _locked(refund)
         if locked.recipient_address or locked.cancelled_at:
@@ -90,13 +92,13 @@ def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
 
 
 def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
-    """Store the merchant's address, which may replace an earlier one; an unchanged address has no effect.
+    """Store the merchant's address, instead of an earlier one if there is one. The same address again changes
+    nothing.
 
-    The carrier of the previous address is cancelled and kept with a cancelled refund of its own. A wallet may
-    still send by an old wallet link. The search finds that transfer, and its amount is no longer sent to the
-    new address.
+    The previous address's carrier is cancelled, and kept by a cancelled refund of its own. A wallet may still pay
+    to it by an old wallet link. The search finds such a transfer, and reduces what is sent to the new address.
 
-    Raises ApiError `refund_not_ready` once a transaction was built or sent, and for a cancelled refund;
+    Raises ApiError `refund_not_ready` if a transaction was built or sent, or if the refund is cancelled. Raises
     `refund_too_large` if the request can't have one more refund.
     """
     with transaction.atomic():
@@ -114,7 +116,7 @@ def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
 
 
 def cancel_refund(refund: Refund, *, actor: str) -> RefundNow:
-    """Cancel the refund while no transaction was sent for it. Cancelling again changes nothing.
+    """Cancel the refund if no transaction was sent for it. Cancelling it again changes nothing.
 
     Raises ApiError `refund_not_cancellable` if it is completed or being sent.
     """
@@ -140,7 +142,7 @@ def cancel_refund(refund: Refund, *, actor: str) -> RefundNow:
 
 
 def require_buildable(current: RefundNow) -> PaymentRequest:
-    """Return the refund's carrier if a transaction may be built for it, else raise ApiError."""
+    """Return the refund's carrier. Raises ApiError if no transaction may be built for it."""
     refund, standing = current.refund, current.standing
     if refund.carrier is None:
         message = "This refund has no address yet. The customer sets one on its claim_url."
@@ -153,19 +155,19 @@ def require_buildable(current: RefundNow) -> PaymentRequest:
 
 
 def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
-    """Reserve the amount of the carrier's refund before its transaction is returned to be signed.
+    """Reserve the refund's amount before its transaction is returned for signing.
 
-    A failed refund reserves nothing, so another refund may have used its amount. After this call, the refund is `ready`
-    and reserves its amount until a later transaction fails, or the refund is cancelled.
+    A failed refund reserves nothing, so another refund may have used its amount. After this call, the refund is
+    `ready`. Its amount is reserved until a later transaction fails, or until the refund is cancelled.
 
-    Raises ApiError, and changes nothing, if the refund is completed or cancelled, if its transaction is being
-    verified, or if its amount is no longer left (`refund_too_large`).
+    Raises ApiError and changes nothing if the refund is completed or cancelled, or if its transaction is being
+    verified. Raises `refund_too_large` if its amount is not available any more.
     """
     with transaction.atomic():
         refund = _locked(refund_of(carrier))
         if (
             refund.carrier is None or refund.carrier_id != carrier.pk
-        ):  # The carrier was changed before the lock.
+        ):  # The carrier was replaced before the lock.
             message = "The address of this refund was changed. Build its transaction again."
             raise ApiError(ErrorCode.REFUND_NOT_READY, message)
         carrier = refund.carrier
@@ -174,7 +176,7 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
         if covering_payment(carrier, moment):
             raise in_progress()
         require_left(refund)
-        # A machine whose clock is ahead may have stored an earlier submission. It must still count as earlier.
+        # The clock of another machine may be ahead. A payment that it stored before must still count as earlier.
         latest = carrier.payments.aggregate(at=Max("created_at"))["at"] or moment
         unsent = Refund.objects.filter(pk=refund.pk, cancelled_at__isnull=True)
         if unsent.update(built_at=max(moment, latest)) != 1:
@@ -197,9 +199,9 @@ def _require_unsent(current: RefundNow) -> None:
 
 
 def require_left(refund: Refund) -> None:
-    """Raise ApiError `refund_too_large` unless all other refunds leave enough for this one.
+    """Raise ApiError `refund_too_large` if the other refunds don't leave enough for this one.
 
-    A failed refund no longer reserves its amount, and a reorganised payment no longer counts.
+    That can happen to a failed refund, which reserves nothing. It can also happen after a reorganisation.
     """
     left = _left_for(refund)
     if refund.amount > left:
@@ -211,20 +213,20 @@ def refund_of(carrier: PaymentRequest) -> Refund:
 
 
 def is_left(carrier: PaymentRequest) -> bool:
-    """Whether all other refunds leave enough for the refund of this carrier."""
+    """Whether the other refunds leave enough for this carrier's refund."""
     refund = refund_of(carrier)
     return refund.amount <= _left_for(refund)
 
 
 def is_reserved(carrier: PaymentRequest) -> bool:
-    """Whether the amount of the carrier's refund is reserved, so that it may be sent without another build."""
+    """Whether the refund's amount is reserved. Then its transaction can be sent without building it again."""
     return now([refund_of(carrier)])[0].standing.is_open
 
 
 def _left_for(refund: Refund) -> int:
-    """Return how much the refund can still send, after all other refunds of its request and of its payment.
+    """Return how much the refund can still send. The other refunds of its request and its payment come first.
 
-    Amounts sent to an earlier address of the refund count as a part of it.
+    What was sent to an earlier address of this refund is deducted.
     """
     possible = refundable(refund.request).without(refund.pk)
     due = max(refund.amount - possible.taken_by_moved(refund.pk), 0)
@@ -241,20 +243,20 @@ def _require_ended(request: PaymentRequest) -> None:
 
 
 def _credited(request: PaymentRequest) -> list[str]:
-    """Return the ids of the payments credited so far. Only the wallets that made them may set the address."""
+    """Return the ids of the payments that were credited so far. Only their wallets may set the address."""
     credited = request.payments.filter(status=Payment.Status.COMPLETED)
     return list(credited.order_by("created_at", "id").values_list("pk", flat=True))
 
 
 def is_address_changeable(current: RefundNow) -> bool:
-    """Whether the address may change: no transaction was returned to a wallet, and none was sent."""
+    """The address may change until a transaction was returned to a wallet, or sent."""
     standing = current.standing
     is_waiting = standing.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY)
     return is_waiting and current.refund.built_at is None and standing.received == 0
 
 
 def _require_changeable(current: RefundNow) -> None:
-    """Raise ApiError `refund_not_ready` if a wallet may have signed for the address, or the refund has ended."""
+    """Raise ApiError `refund_not_ready` if the refund has ended, or if a wallet may have signed for the address."""
     standing = current.standing
     if is_address_changeable(current):
         return
@@ -271,7 +273,7 @@ def _require_changeable(current: RefundNow) -> None:
 
 
 def _set_carrier_aside(refund: Refund, carrier: PaymentRequest, *, actor: str) -> None:
-    """Cancel the locked carrier, and create a cancelled refund that keeps it and its address."""
+    """Cancel the locked carrier. Create a cancelled refund that keeps it and its address."""
     refunds = Refund.objects.filter(request=refund.request_id).count()
     if refunds >= _MAX_REFUNDS:
         raise _too_large(refund.request, 0, refunds)
@@ -325,9 +327,9 @@ def _too_large(request: PaymentRequest, left: int, refunds: int) -> ApiError:
 
 
 def _locked(refund: Refund) -> Refund:
-    """Return the refund, locked with its request and its carrier until the transaction ends.
+    """Lock the refund's request, its carrier and the refund until the transaction ends.
 
-    Payments of the carrier change only under the carrier's lock, so the refund's standing is stable.
+    A payment of the carrier changes only under the carrier's lock. So the refund's progress can't change meanwhile.
     """
     lock_request(refund.request_id)
     locked = with_request(Refund.objects.filter(pk=refund.pk)).get()
@@ -337,7 +339,7 @@ def _locked(refund: Refund) -> Refund:
 
 
 def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *, actor: str) -> None:
-    """Set the address, and create the carrier: the request that sends the refund to it."""
+    """Set the address. Create the carrier: the request that sends the refund there."""
     request, moment = refund.request, timezone.now()
     refund.recipient_address = address
     refund.address_source = source
@@ -348,7 +350,7 @@ def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *,
         amount=refund.amount,
         recipient_address=address,
         references=True,
-        # The carrier's page is public, so the description must not contain the merchant's external_id.
+        # The carrier's page is public, so its description must not contain the merchant's external_id.
         description=f"Refund of {request.shortcode}",
         webhook_url=request.webhook_url,
         created_at=moment,

@@ -1,8 +1,8 @@
-"""Limit the search for a refund's transaction on the chain.
+"""Limit how long the chain is searched for a refund's transaction.
 
-A refund never expires, so the search for it must be limited in another way. It lasts for 30 days after the transaction
-was last built, or the refund's page or API object was last read. A transaction that is sent later counts once its hash
-is submitted.
+A refund never expires, so the search needs a limit of its own. Building the transaction extends it to 30 days from
+then, and so does reading the refund on its page or by the API. A transaction that is sent later counts once its
+hash is submitted.
 """
 
 from datetime import timedelta
@@ -13,12 +13,12 @@ from django.utils import timezone
 from payments.models import Refund
 
 WATCHED_FOR = timedelta(days=30)
-# The watch is extended at most once in this time, so that few reads of a page write to the database.
+# The search is extended at most once in this time, so that most reads of a page write nothing.
 _RENEWED_AFTER = timedelta(hours=1)
 
 
 def keep_watching(refund: Refund) -> None:
-    """Search for this refund's transaction for the next 30 days, if it has an address."""
+    """Search for this refund's transaction for the next 30 days. Does nothing if the refund has no address."""
     if refund.carrier_id is None:
         return
     moment = timezone.now()
@@ -27,7 +27,7 @@ def keep_watching(refund: Refund) -> None:
         return
     row = Refund.objects.filter(pk=refund.pk)
     is_over = Q(watched_until__isnull=True) | Q(watched_until__lt=moment)
-    # If the search had ended, it restarts at the current block. Searching the blocks in between would delay the
+    # A search that has ended starts again at the current block. Searching all blocks since then would delay the
     # merchant's other payments.
     if not row.filter(is_over).update(watched_from=moment, watched_until=until):
         row.filter(watched_until__lt=until).update(watched_until=until)

@@ -1,4 +1,4 @@
-"""Update many rows with one statement, each with its own values."""
+"""Update many rows with one statement. Each row gets its own values."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,16 +12,17 @@ from psycopg import sql
 def update_each(
     model: type[Model], rows: Mapping[Any, Mapping[str, Any]], *, guard: Mapping[str, Any]
 ) -> set[Any]:
-    """Write the fields of the rows, given by primary key, and return the keys of the written rows.
+    """Write each row's fields, by primary key. Return the keys of the rows that were written.
 
-    Only rows whose database values match `guard` are written. Rows with the same fields share one statement.
+    A row is written only if its values in the database match `guard`. Rows with the same fields share one
+    statement.
     """
     by_fields: dict[tuple[str, ...], list[Any]] = defaultdict(list)
     for key, fields in rows.items():
         by_fields[tuple(sorted(fields))].append(key)
     written: set[Any] = set()
     for names, keys in by_fields.items():
-        # Write in the order of the keys, so that concurrent statements lock rows in the same order.
+        # Write in the order of the keys. So concurrent statements lock rows in the same order.
         written |= _update(model, names, {key: rows[key] for key in sorted(keys)}, guard)
     return written
 
@@ -72,12 +73,12 @@ def _update(
 
 
 def _prepared(field: Field[Any, Any], value: Any) -> Any:
-    """Return the value as the driver sends it; for a related object, its key."""
+    """Return the value as the driver sends it. For a related object, that is its key."""
     if hasattr(value, "prepare_database_save"):
         return value.prepare_database_save(field)
     return field.get_db_prep_save(value, connection)
 
 
 def _type(field: Field[Any, Any]) -> sql.SQL:
-    """Return the column's type without its length: a cast to `varchar(16)` truncates without an error."""
+    """Return the column's type without its length. A cast to `varchar(16)` would truncate without an error."""
     return sql.SQL((field.db_type(connection) or "").partition("(")[0])

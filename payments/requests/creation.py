@@ -21,14 +21,14 @@ from webhooks.endpoints.configuration import ensure_secret
 
 @dataclass(frozen=True)
 class Price:
-    """The requested price; `amount` has exactly the currency's fraction digits."""
+    """`amount` has exactly the currency's number of fraction digits."""
 
     currency: str
     amount: Decimal
 
 
 DEFAULT_LIFETIME = timedelta(hours=1)
-# The rate of a price is fixed when the request is created, so a longer time would give the customer a free option.
+# The rate is fixed when the request is created. In a longer time, the customer could wait for a better rate.
 MAX_PRICED_LIFETIME = timedelta(seconds=900)
 
 
@@ -38,10 +38,10 @@ def default_lifetime(price: Price | None) -> timedelta:
 
 @dataclass(frozen=True)
 class NewRequest:
-    """The validated parameters of a new payment request. `amount` is in base units; `lifetime` starts now.
+    """The validated parameters of a new payment request. `amount` is in base units. `lifetime` starts now.
 
-    With a `price`, `amount` is computed from it at `rate`, which is stored as displayed. `id` is used instead of a new
-    id, so that a form that is sent twice creates one request.
+    If there is a `price`, `amount` is computed from it at `rate`, which is stored for display. `id` is the new
+    request's id. A form sets it, so that sending the form twice creates one request.
     """
 
     token: Token
@@ -64,7 +64,7 @@ class NewRequest:
 def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
     """Create an active request.
 
-    Raises ApiError: `recipient_not_allowed`, or `link_inactive` if its payment link takes no more payments.
+    Raises ApiError: `recipient_not_allowed`, or `link_inactive` if its payment link accepts no more payments.
     """
     now = timezone.now()
     request = PaymentRequest(

@@ -1,7 +1,7 @@
 """Decide which event a credited payment sends, and whether it completes its request.
 
-Only a credit, or the merchant's acceptance, completes a request. The request is paid in full if `PaymentRequest.net`
-covers its amount.
+A request is paid in full if `PaymentRequest.net` covers its amount. Only a credit or the merchant's acceptance
+completes it.
 """
 
 from datetime import datetime, timedelta
@@ -15,14 +15,15 @@ from webhooks.event_types import EventType
 
 Status = PaymentRequest.Status
 
-# A transfer that is mined within this time after the end of a priced request still completes it.
+# After a price has expired, a transfer still completes the request if it is mined within this time.
 PRICE_GRACE = timedelta(seconds=120)
 
 
 def is_after_price(request: PaymentRequest, payment: Payment, paid_at: datetime) -> bool:
     """Whether the transfer came too late for the request's price.
 
-    If so, only the merchant's acceptance completes the request: an old price would be a free option for the customer.
+    Then only the merchant's acceptance completes the request. Otherwise, the customer could wait and pay only if
+    the old price has become a good one.
     """
     return (
         request.price is not None and not payment.accepted_by and paid_at > request.expires_at + PRICE_GRACE
@@ -30,11 +31,11 @@ def is_after_price(request: PaymentRequest, payment: Payment, paid_at: datetime)
 
 
 def credit(request: PaymentRequest, payment: Payment) -> EventType:
-    """Add the delivered amount to the locked `request`, without saving it, and return the event's type.
+    """Add the payment's amount to the locked `request`, without saving it. Return the type of the event.
 
-    The payment is stored as completed already.
+    The payment is already stored as completed.
     """
-    # Refunds can change without this lock. Cache their totals, so that the decision and its event use the same ones.
+    # Refunds can change without this lock. Cache their totals, so that the decision and the event agree.
     request.remember_refunds(request.refund_totals)
     was_paid_in_full = request.is_paid_in_full
     had_payments = request.amount_paid > 0
@@ -51,8 +52,9 @@ def credit(request: PaymentRequest, payment: Payment) -> EventType:
 def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
     """Return the part of `net` that can complete the request without acceptance, in base units.
 
-    Payments after the price expired count only if they were accepted. Otherwise a customer could send one unit in time
-    but not submit it, wait for the market, then pay the rest and submit the unit to complete the request.
+    Payments after the price expired count only if they were accepted. Otherwise the customer could send one unit in
+    time, without submitting it, and watch the market. They could later pay the rest, and submit the unit to
+    complete the request.
     """
     if request.price is None or not had_payments:
         return request.net
@@ -64,9 +66,9 @@ def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
 
 
 def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime) -> dict[str, Any]:
-    """Return the columns of a credited request, except those of its completion.
+    """Return the columns to store for a credited request. For its completion, see `completion_columns`.
 
-    The merchant gets an e-mail if the request is now paid in full, but partly after its price had expired.
+    If the request is now paid in full, but in part too late for its price, the merchant gets an e-mail.
     """
     columns: dict[str, Any] = {"amount_paid": request.amount_paid}
     if request.price is not None and request.can_be_accepted and not completes(request, event_type):
@@ -75,7 +77,7 @@ def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime
 
 
 def completes(request: PaymentRequest, event_type: EventType) -> bool:
-    """Whether the credit with this event completes the request. A cancelled request stays cancelled."""
+    """A cancelled request stays cancelled."""
     return event_type == EventType.PAYMENT_SUCCEEDED and request.status != Status.CANCELLED
 
 

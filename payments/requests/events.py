@@ -1,4 +1,4 @@
-"""Record the events for merchants, each with its `data.object`, in the transaction of the change."""
+"""Record the events for merchants, in the transaction of the change. Each has a `data.object`."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,11 +18,10 @@ from webhooks.models import Event
 
 
 def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) -> NewEvent | None:
-    """Return the event of a credited payment: `payment.succeeded`, `payment.partially_paid` or
-    `payment.overpaid`.
+    """Return the event of a credited payment: `payment.succeeded`, `payment.partially_paid` or `payment.overpaid`.
 
-    A request has at most one `payment.succeeded`, and a payment at most one of the others. For a refund's carrier, the
-    event is `refund.completed`, or None until the refund is sent in full.
+    A request has one `payment.succeeded` at most, and a payment has one of the other two at most. For a refund's
+    carrier, the event is `refund.completed`. It is None until the whole refund was sent.
     """
     if request.is_refund:
         return refund_completed_event(type_, request, payment)
@@ -35,12 +34,12 @@ def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -
 
 
 def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
-    """Leave out the None values of steps that have no event, such as some steps of a refund."""
+    """Remove None: some steps have no event, for example steps of a refund."""
     return [event for event in events if event is not None]
 
 
 def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> None:
-    """Record that a reorganisation removed a completed payment's block or, if `reorged` is false, that it is back."""
+    """Record that a reorganisation removed a completed payment's block. If `reorged` is false, the block is back."""
     event = _event(
         EventType.PAYMENT_REORGED,
         request,
@@ -53,10 +52,10 @@ def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> 
 
 
 def failed_event(request: PaymentRequest, payment: Payment) -> NewEvent | None:
-    """Return `payment.failed`, one for each failure of a payment. Its `amount` is the amount that was due.
+    """Return `payment.failed`. Each failure of a payment has one. Its `amount` is the amount that was due.
 
-    Anyone who has the checkout's URL can submit unbound transactions. So a request has only one event for all of
-    them, and this returns None for the others. For a refund's carrier, the event is `refund.failed`.
+    Anyone with the checkout's URL can submit unbound transactions. So a request has only one event for all of them:
+    the others return None. For a refund's carrier, the event is `refund.failed`.
     """
     if request.is_refund:
         return refund_failed_event(request, payment, _failure_key(payment))
@@ -89,13 +88,13 @@ def _failure_key(payment: Payment) -> str:
 
 
 def _is_first_unbound(request: PaymentRequest) -> bool:
-    """Whether this is the first event of the request for an unbound transaction; also records that it was sent."""
+    """Return True for the request's first event about an unbound transaction. Stores that it was sent."""
     first = PaymentRequest.objects.filter(pk=request.pk, unbound_failure_sent=False)
     return first.update(unbound_failure_sent=True) == 1
 
 
 def record_expired(request: PaymentRequest) -> None:
-    """Record once that the request expired without full payment."""
+    """Record that the request expired without full payment. Only recorded once."""
     latest = request.payments.order_by("-created_at").first()
     record_events([_event(EventType.PAYMENT_EXPIRED, request, latest, request.amount, str(request.id))])
 
@@ -124,7 +123,7 @@ def _event(
 def event_object(
     event_type: EventType, request: PaymentRequest, payment: Payment | None, amount: int
 ) -> EventObject:
-    """Return the `data.object` of an event. `amount` is in base units."""
+    """Build the `data.object` of an event. `amount` is in base units."""
     token = request.token
     return EventObject(
         id=payment.id if payment else None,

@@ -22,15 +22,15 @@ logger = logging.getLogger(__name__)
 
 Status = PaymentRequest.Status
 
-# Bound unmined transactions hold a request open for this long, counted from the first one. A longer time would
-# let a payer keep a price for free and decide later.
+# How long bound unmined transactions keep a request open, counted from the first one. In a longer time, a payer could
+# keep a price for free and decide later.
 UNMINED_HOLD = timedelta(minutes=15)
-# Hashes that no node has seen hold a request open for this long, counted from the first one.
+# How long hashes that no node has seen keep a request open, counted from the first one.
 UNSEEN_HOLD = timedelta(minutes=2)
-# The pause before the next expiry check of a request that a payment holds open.
+# While a payment keeps a request open, its expiry is checked again after this pause.
 HELD_EXPIRY_PAUSE = timedelta(seconds=5)
 EXPIRY_BATCH = 200
-# An expiry is one short transaction, which needs no lease.
+# No lease: an expiry is one short transaction.
 EXPIRIES = Queue(
     model=PaymentRequest,
     due="expiry_check_at",
@@ -41,10 +41,10 @@ EXPIRIES = Queue(
 
 
 def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
-    """Cancel the request and return it. Cancelling again changes nothing.
+    """Cancel the request and return it. Cancelling it again changes nothing.
 
-    Raises ApiError: `payment_request_not_active` for a completed or expired request, `payment_in_progress` while a
-    payment holds it.
+    Raises ApiError: `payment_request_not_active` if it is completed or expired, `payment_in_progress` while a
+    payment keeps it open.
     """
     with transaction.atomic():
         request = lock_request(request_id)
@@ -63,23 +63,20 @@ def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
 
 
 def lock_request(request_id: uuid.UUID) -> PaymentRequest:
-    """Return the request, locked until the transaction ends.
-
-    Every change of a request or its payments starts with this.
-    """
+    """Lock the request until the transaction ends. Every change of a request or its payments starts with this."""
     return _lockable().select_for_update(of=("self",), no_key=True).get(pk=request_id)
 
 
 def lock_requests(
     request_ids: Collection[uuid.UUID], *, skip_locked: bool
 ) -> dict[uuid.UUID, PaymentRequest]:
-    """Return the requests, locked until the transaction ends.
+    """Lock these requests until the transaction ends.
 
-    `skip_locked` leaves out those that another transaction has locked. Use it for several requests, because it never
-    waits and so can't deadlock.
+    With `skip_locked`, requests that another transaction has locked are left out. Use it for several requests: it
+    never waits, so it can't deadlock.
     """
     locked = PaymentRequest.objects.select_for_update(no_key=True, skip_locked=skip_locked)
-    # Prefetched, not joined: a batch's requests share few merchants, tokens and chains.
+    # Prefetch instead of a join, because the requests of a batch share few merchants, tokens and chains.
     requests = locked.filter(pk__in=request_ids).prefetch_related("merchant", "token__chain", "chain")
     return {request.pk: request for request in requests}
 
@@ -89,12 +86,13 @@ def _lockable() -> QuerySet[PaymentRequest]:
 
 
 def is_held(request: PaymentRequest, now: datetime) -> bool:
-    """Whether an open payment keeps `request` from expiring or being cancelled.
+    """Whether an open payment keeps the request from expiring or being cancelled.
 
-    A mined and bound transaction holds the request until it is decided. A swap that its provider knows holds it for at
-    most 24 hours. Unmined transactions hold it for 15 minutes in total, if a node has seen them and their own content
-    binds them. Hashes that no node has seen hold it for 2 minutes in total, because nodes may not know a new
-    transaction yet. A proposal, which other signers may execute at any time, does not hold it.
+    - A mined and bound transaction does, until its payment is decided.
+    - A swap that its provider knows does, for at most 24 hours.
+    - Unmined transactions do for 15 minutes in total, if a node has seen them and their own content binds them.
+    - Hashes that no node has seen do for 2 minutes in total, because nodes may learn of a new transaction late.
+    - A proposal doesn't, because other signers may execute it at any time.
     """
     payments = list(request.payments.select_related("lookup"))
     open_payments = [payment for payment in payments if payment.is_open]
@@ -110,7 +108,7 @@ def is_held(request: PaymentRequest, now: datetime) -> bool:
 
 
 def _promised_until(request: PaymentRequest, payments: Iterable[Payment]) -> datetime:
-    """Return the time until which bound unmined transactions hold the request."""
+    """Return when bound unmined transactions stop keeping the request open."""
     firsts = [payment.held_from for payment in payments if payment.held_from is not None]
     return _until(firsts, request, UNMINED_HOLD)
 
@@ -120,17 +118,17 @@ def _until(firsts: Iterable[datetime], request: PaymentRequest, hold: timedelta)
 
 
 def expire_due(now: datetime | None = None) -> int:
-    """Expire the requests that are due and return how many were expired.
+    """Expire the due requests. Return how many expired.
 
-    Requests that a payment holds open are checked again later. If more requests are due than fit a batch, merchants
-    take turns.
+    A request that a payment keeps open is checked again later. If more requests are due than fit into a batch,
+    merchants take turns.
     """
     now = now or timezone.now()
     return sum(_expired_alone(request_id, now) for request_id in EXPIRIES.pick(now, EXPIRY_BATCH))
 
 
 def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
-    """Expire one request. A failure is logged, so that the other requests still expire."""
+    """Expire one request. A failure is only logged, so that the other requests still expire."""
     with log_context(payment_request_id=request_id), traced("expire request"):
         try:
             return _expire(request_id, now)
@@ -141,7 +139,7 @@ def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
 
 def _expire(request_id: uuid.UUID, now: datetime) -> bool:
     with transaction.atomic():
-        # Skip a locked request: another process is changing it, and the next sweep sees the result.
+        # Skip a locked request: another process is changing it. The next run sees the result.
         free = _lockable().select_for_update(of=("self",), no_key=True, skip_locked=True)
         request = free.filter(pk=request_id, status=Status.ACTIVE).first()
         if request is None:
@@ -153,9 +151,9 @@ def _expire(request_id: uuid.UUID, now: datetime) -> bool:
 
 
 def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> bool:
-    """Expire the locked request and record its event; return False unless it is active.
+    """Expire the locked request and record its event. Return False if it isn't active.
 
-    The caller checks `is_held`.
+    Call `is_held` first.
     """
     if not move_request(request, Status.EXPIRED, actor=actor, expired_at=now):
         return False
@@ -164,10 +162,10 @@ def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> boo
 
 
 def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:
-    """Return one of the open payments that together would cover the remaining amount.
+    """If open payments together cover the remaining amount, return one of them.
 
-    Only bound payments count: mined ones and, while they hold the request, unmined ones that a node has seen. Anyone
-    can submit a hash that no node knows, or a transaction that pays another recipient.
+    Only bound payments count: mined ones, and unmined ones that a node has seen while they keep the request open.
+    Anyone can submit a hash that no node knows, or a transaction that pays another recipient.
     """
     payments = list(request.payments.select_related("quote"))
     is_promise_good = now < _promised_until(request, payments)

@@ -1,9 +1,11 @@
 """Decide whether a payment link accepts another payment request, and count its paid requests.
 
-A link's `max_payments` limits its requests that are completed, or active and paid in part. A completed request counts
-whatever is refunded later. An open, unpaid request doesn't count, so visitors can't use up a link without paying.
-As a consequence, two customers can both pay if one payment is left. Both are credited, and the portal shows the second
-under "Needs attention" (`payments.attention`).
+`max_payments` limits the link's requests that are completed, or active and partly paid. A completed request counts
+even if it is refunded later. An open, unpaid request doesn't count: otherwise visitors could use up a link without
+paying.
+
+So if one payment is left, two customers can both pay. Both are credited, and the portal shows the second one under
+"Needs attention" (`payments.attention`).
 """
 
 import uuid
@@ -29,7 +31,7 @@ COUNTED = Q(amount_paid__gt=0) & (
 
 
 class Reason(StrEnum):
-    """Why a link takes no payments."""
+    """Why a link accepts no payments."""
 
     INACTIVE = "inactive"
     EXPIRED = "expired"
@@ -39,19 +41,19 @@ class Reason(StrEnum):
 
 
 def counted_requests(links: Collection[PaymentLink]) -> QuerySet[PaymentRequest]:
-    """Return the requests of these links that count towards their limits."""
+    """Return the requests that count towards these links' limits."""
     return PaymentRequest.objects.filter(COUNTED, payment_link__in=links)
 
 
 def payments_counts(links: Collection[PaymentLink]) -> dict[str, int]:
-    """Return how many of each link's requests count, by the link's id, in one query."""
+    """Return how many requests count for each link, by the link's id. Makes one query."""
     counts = dict.fromkeys((link.pk for link in links), 0)
     rows = counted_requests(links).order_by().values_list("payment_link").annotate(number=Count("pk"))
     return counts | {str(link_id): number for link_id, number in rows}
 
 
 def paid_beyond_limit() -> list[uuid.UUID]:
-    """Return the completed requests beyond the limits of their links: the newest ones of each link."""
+    """Return completed requests that exceed their link's limit: the newest ones of each link."""
     limited = PaymentLink.objects.filter(max_payments__isnull=False, requests_count__gt=F("max_payments"))
     links = list(limited.order_by("-created_at")[:_MAX_LINKS])
     counts = payments_counts(links)
@@ -65,7 +67,7 @@ def paid_beyond_limit() -> list[uuid.UUID]:
 
 
 def why_closed(link: PaymentLink, now: datetime) -> Reason | None:
-    """Return why the link takes no payments now; None if it does."""
+    """Return why the link accepts no payments now, or None."""
     if not link.is_active:
         return Reason.INACTIVE
     if link.expires_at is not None and now >= link.expires_at:
@@ -83,9 +85,10 @@ def _is_used_up(link: PaymentLink) -> bool:
 
 
 def use_link(link: PaymentLink, now: datetime) -> None:
-    """Count one more request of the link. If this raises ApiError `link_inactive`, the caller must roll back.
+    """Count a new request of the link. If this raises ApiError `link_inactive`, the caller must roll back.
 
-    The row's lock lasts until the caller's transaction ends, so a link that was made inactive gets no more requests.
+    The lock on the row lasts until the caller's transaction ends. So a link that was made inactive gets no more
+    requests.
     """
     PaymentLink.objects.filter(pk=link.pk).update(requests_count=F("requests_count") + 1)
     current = PaymentLink.objects.get(pk=link.pk)

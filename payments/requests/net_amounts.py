@@ -1,4 +1,4 @@
-"""The paid and remaining amounts, as the API and the events show them."""
+"""The paid and remaining amounts for the API and for events."""
 
 from typing import TypedDict
 
@@ -18,7 +18,7 @@ class RefundAmounts(TypedDict):
 
 
 def paid_amounts(request: PaymentRequest) -> PaidAmounts:
-    """Return the paid and remaining amounts, net of refunds and reorganisations. The token must be loaded."""
+    """Return the paid and remaining amounts after refunds and reorganisations. The token must be loaded."""
     decimals = request.token.decimals
     return PaidAmounts(
         amount_paid=AmountObject.of(request.amount_paid, decimals),
@@ -28,7 +28,7 @@ def paid_amounts(request: PaymentRequest) -> PaidAmounts:
 
 
 def refund_amounts(request: PaymentRequest) -> RefundAmounts:
-    """Return the totals of the request's refunds, for its merchant only. The token must be loaded."""
+    """Return the totals of the request's refunds. Only its merchant may see them. The token must be loaded."""
     refunds, decimals = request.refund_totals, request.token.decimals
     return RefundAmounts(
         amount_refunded=AmountObject.of(refunds.completed, decimals),

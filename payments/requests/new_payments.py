@@ -11,7 +11,7 @@ from config.due_work.listening import Channel, notify
 from payments.models import Lookup, Payment, PaymentRequest
 from payments.requests.transitions import note_creation
 
-# The status of a payment whose proposal other signers still have to execute.
+# The status detail while other signers still have to execute the payment's proposal.
 AWAITED = "Waiting for the other signers"
 
 
@@ -27,11 +27,11 @@ def create_payment(
     looked_up: Mapping[str, Any] | None = None,
     **columns: Any,
 ) -> Payment:
-    """Store a payment of the locked request with the lookup of its transaction, due now by default.
+    """Store a payment of the locked request, and the lookup of its transaction. The lookup is due now by default.
 
-    If the transaction is a proposal, `proposed_by` is the account that executes it later, and `transaction_hash` the
-    proposal's id. Without a hash, `looked_up` has the columns of the lookup. A simulated payment marks its request as
-    simulated.
+    If the transaction is a proposal, `transaction_hash` is the proposal's id, and `proposed_by` is the account that
+    will execute it. If there is no hash, `looked_up` has the columns of the lookup. A simulated payment marks its
+    request as simulated.
     """
     now = timezone.now()
     due: dict[str, Any] = {"next_check_at": next_check_at or now, "transaction_hash": transaction_hash}

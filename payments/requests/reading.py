@@ -1,4 +1,4 @@
-"""Read payment requests by their keys, with token, chain and merchant from the process's copies."""
+"""Read payment requests by their keys. Token, chain and merchant come from copies in the process's memory."""
 
 import uuid
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def find_by_shortcode(shortcode: str) -> PaymentRequest | None:
 
 
 def list_own(merchant_id: uuid.UUID, conditions: Mapping[str, Any], cut: Cut) -> list[PaymentRequest]:
-    """Return one page (`cut`) of the merchant's requests that match the conditions, by field lookup."""
+    """Return one page (`cut`) of the merchant's requests. The keys of `conditions` are field lookups."""
     values = dict(conditions)
     is_simulated = values.pop("is_simulated", None)
     lookups = tuple(sorted(values))
@@ -69,7 +69,7 @@ def list_own(merchant_id: uuid.UUID, conditions: Mapping[str, Any], cut: Cut) ->
 def _list_query(
     lookups: tuple[str, ...], is_simulated: bool | None, backwards: bool, has_edge: bool, count: int
 ) -> CompiledQuery[PaymentRequest]:
-    # A boolean condition has no parameter in SQL, so each of its values needs a compiled query of its own.
+    # In SQL, a boolean condition has no parameter. So each of its values needs a compiled query of its own.
     flags = {} if is_simulated is None else {"is_simulated": is_simulated}
 
     def build(merchant: uuid.UUID, **values: Any) -> QuerySet[PaymentRequest]:
@@ -86,12 +86,12 @@ def _list_query(
 
 
 def with_catalogue(requests: list[PaymentRequest]) -> list[PaymentRequest]:
-    """Set token, chain and merchant of each request without a join, each read at most once."""
+    """Set token, chain and merchant of each request, without a join. Each object is read at most once."""
     tokens = {each: token_by_id(each) for each in {request.token_id for request in requests}}
     chains = {each: chain_by_id(each) for each in {request.chain_id for request in requests}}
     merchants = {each: merchant_by_id(each) for each in {request.merchant_id for request in requests}}
     for request in requests:
-        # Faster than the descriptors, which check each value: a page of a hundred requests sets three hundred.
+        # This is faster than assignment, which checks each value: a page of a hundred requests sets three hundred.
         request._state.fields_cache.update(
             token=tokens[request.token_id],
             chain=chains[request.chain_id],

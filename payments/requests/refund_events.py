@@ -1,4 +1,4 @@
-"""The events of refunds, derived from changes of their carriers."""
+"""The events of refunds. They follow from changes of the refunds' carriers."""
 
 from chains.api.objects import AmountObject
 from config.api.answers import builtins
@@ -13,10 +13,10 @@ _COMPLETING = (EventType.PAYMENT_SUCCEEDED, EventType.PAYMENT_OVERPAID)
 
 
 def refund_completed_event(type_: EventType, carrier: PaymentRequest, payment: Payment) -> NewEvent | None:
-    """Return `refund.completed` for a payment that completes the carrier; None for any other credit.
+    """Return `refund.completed` if the payment completes the carrier. Return None for any other credit.
 
-    A refund that is paid again after its completion has no second event, unless a reorganisation removed the first
-    payment.
+    If the refund is paid a second time, there is no second event. There is one if a reorganisation removed the
+    first payment.
     """
     if type_ not in _COMPLETING or carrier.amount_paid - (payment.amount_received or 0) >= carrier.amount:
         return None
@@ -25,7 +25,7 @@ def refund_completed_event(type_: EventType, carrier: PaymentRequest, payment: P
 
 
 def refund_failed_event(carrier: PaymentRequest, payment: Payment, key: str) -> NewEvent | None:
-    """Return `refund.failed`; None for a transaction that nothing binds to the refund."""
+    """Return `refund.failed`. Return None for a transaction that nothing binds to the refund."""
     if payment.is_anyones:
         return None
     return _event(EventType.REFUND_FAILED, carrier, payment, key)

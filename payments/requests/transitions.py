@@ -1,8 +1,8 @@
 """Change the status of requests and payments. No other module writes a status or a history row.
 
-Each change is a guarded UPDATE with a history row inside the caller's transaction. If the guard (the WHERE clause)
-matches no row, another process was first, and no history is written. `move_request` and `move_payment` change one
-row; `move_requests` and `move_payments` change many by the same rules.
+Each change is an UPDATE that requires the old status, and a history row, in the caller's transaction. If the UPDATE
+changes no row, another process was first, and no history is written. `move_request` and `move_payment` change one
+row. `move_requests` and `move_payments` change many by the same rules.
 """
 
 import logging
@@ -24,29 +24,28 @@ from payments.requests.watching import tell_watchers
 
 logger = logging.getLogger(__name__)
 
-# The statuses from which each status can be reached. A late payment completes an expired request.
+# For each status: the statuses from which it can be reached. A late payment completes an expired request.
 _REQUEST_MOVES = {
     PaymentRequest.Status.COMPLETED: (PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED),
     PaymentRequest.Status.EXPIRED: (PaymentRequest.Status.ACTIVE,),
     PaymentRequest.Status.CANCELLED: (PaymentRequest.Status.ACTIVE,),
-    # Only a refund's carrier can become active again, and only after a reorganisation.
+    # Only for a refund's carrier, after a reorganisation.
     PaymentRequest.Status.ACTIVE: (PaymentRequest.Status.COMPLETED,),
 }
 # A failed payment that is reopened becomes pending again.
 _PAYMENT_MOVES = {
     Payment.Status.PROCESSING: (Payment.Status.PENDING,),
     Payment.Status.COMPLETED: (Payment.Status.PROCESSING,),
-    # A completed payment can fail only if it is a refund carrier's, and only after a reorganisation.
+    # A completed payment fails only if it belongs to a refund's carrier, after a reorganisation.
     Payment.Status.FAILED: (Payment.Status.PENDING, Payment.Status.PROCESSING, Payment.Status.COMPLETED),
-    # An open payment becomes pending only if a reorganisation removed the transaction that executed its
-    # proposal.
+    # An open payment becomes pending only if a reorganisation removed the transaction that executed its proposal.
     Payment.Status.PENDING: (Payment.Status.FAILED, Payment.Status.PROCESSING),
 }
 
 
 @dataclass(frozen=True)
 class Move:
-    """The change of one row: the request or payment, the fields to write, and the reason for the history."""
+    """A request or payment to change, the fields to write, and the reason for the history."""
 
     row: PaymentRequest | Payment
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -54,7 +53,7 @@ class Move:
 
 
 def insert_request(request: PaymentRequest, *, actor: str) -> None:
-    """Store a new request with its first history row, in one statement."""
+    """Store a new request and its first history row, in one statement."""
     sql, row = _insertion()
     run(sql, [*row.of(request), actor])
     request._state.adding = False
@@ -73,7 +72,6 @@ def _insertion() -> tuple[str, CompiledInsert]:
 
 
 def note_creation(payment: Payment, *, actor: str) -> None:
-    """Write the first history row of a new payment."""
     Transition.objects.create(
         request_id=payment.request_id,
         payment=payment,
@@ -88,7 +86,7 @@ def note_creation(payment: Payment, *, actor: str) -> None:
 def move_request(
     request: PaymentRequest, to: PaymentRequest.Status, *, actor: str, reason: str = "", **fields: Any
 ) -> bool:
-    """Move `request` to status `to` and write `fields`; return False if its stored status doesn't allow that."""
+    """Set the status and write `fields`. Return False if the stored status doesn't allow this."""
     _require_transaction()
     from_status = request.status
     allowed = _REQUEST_MOVES[to]
@@ -114,7 +112,7 @@ def move_payment(
     reason: str = "",
     **fields: Any,
 ) -> bool:
-    """Move `payment` to status `to` and write `fields`; return False if its stored status doesn't allow that."""
+    """Set the status and write `fields`. Return False if the stored status doesn't allow this."""
     _require_transaction()
     from_status = payment.status
     if from_status not in _PAYMENT_MOVES[to]:
@@ -136,13 +134,13 @@ def move_payment(
 
 
 def move_requests(moves: Sequence[Move], to: PaymentRequest.Status, *, actor: str) -> set[uuid.UUID]:
-    """Move requests to status `to`; return the keys of those whose stored status allowed it."""
+    """Set the status of many requests. Return the ids of those that changed: their stored status allowed it."""
     allowed = [move for move in moves if move.row.status in _REQUEST_MOVES[to]]
     return _move_all(PaymentRequest, allowed, to, actor=actor)
 
 
 def move_payments(moves: Sequence[Move], to: Payment.Status, *, actor: str) -> set[str]:
-    """Move payments to status `to`; return the keys of those whose stored status allowed it."""
+    """Set the status of many payments. Return the ids of those that changed: their stored status allowed it."""
     allowed = [move for move in moves if move.row.status in _PAYMENT_MOVES[to]]
     return _move_all(Payment, allowed, to, actor=actor)
 
@@ -187,7 +185,7 @@ def _history_row(move: Move, to: str, actor: str) -> Transition:
 
 
 def note(row: PaymentRequest | Payment, reason: str, *, actor: str) -> None:
-    """Write a history row without a change of status."""
+    """Write a history row. The status stays the same."""
     _require_transaction()
     history = _history_row(Move(row, reason=reason), row.status, actor)
     history.save()
@@ -195,14 +193,14 @@ def note(row: PaymentRequest | Payment, reason: str, *, actor: str) -> None:
 
 
 def start_processing(payments: Iterable[Payment]) -> None:
-    """Move those of the locked payments that are pending to `processing`."""
+    """Set the pending ones of the locked payments to `processing`."""
     pending = [Move(payment) for payment in payments if payment.status == Payment.Status.PENDING]
     move_payments(pending, Payment.Status.PROCESSING, actor="verification")
 
 
 @dataclass(frozen=True)
 class _Logged:
-    """A change to log: of the payment or, without one, of the request."""
+    """A change to log. Without `payment_id`, it is a change of the request."""
 
     request_id: uuid.UUID
     payment_id: str | None

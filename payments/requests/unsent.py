@@ -1,4 +1,4 @@
-"""Drop signed transfers that were not sent: the merchant cancels their request, or another payment arrives."""
+"""Drop signed transfers that were not sent, after the merchant cancelled their request or another payment came."""
 
 from datetime import datetime
 
@@ -12,9 +12,9 @@ DROPPED = "The merchant cancelled the request before the signed transfer was sen
 def drop_unsent(
     request: PaymentRequest, now: datetime, *, actor: str = "cancellation", message: str = DROPPED
 ) -> None:
-    """Fail the payments of the locked request whose signed transfer no node can have.
+    """Fail the locked request's payments whose signed transfer no node can have.
 
-    A transaction is stored before it is sent. So if none is stored, nothing was sent.
+    A transaction is stored before it is sent. So if no transaction is stored, none was sent.
     """
     rows = Authorization.objects.filter(request=request, signed_at__isnull=False, ended_at__isnull=True)
     unsent = rows.filter(relays__isnull=True).select_related("payment")

@@ -1,4 +1,4 @@
-"""Notify the `events` process, which updates open checkouts."""
+"""Notify the `events` process. It updates the checkout pages that are open."""
 
 import uuid
 
@@ -6,6 +6,6 @@ from config.due_work.listening import Channel, notify
 
 
 def tell_watchers(*request_ids: uuid.UUID) -> None:
-    """Announce changed requests once the current transaction commits; outside a transaction, at once."""
+    """Announce changed requests when the current transaction commits. Without a transaction, announce them at once."""
     if request_ids:
         notify(Channel.REQUESTS, *sorted(map(str, request_ids)))

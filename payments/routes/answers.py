@@ -1,4 +1,4 @@
-"""The results of requesting and building routes, shared by direct payments and swaps."""
+"""The results of requesting and building routes. Direct payments and swaps share them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from payments.models import Payment
 
 @dataclass(frozen=True)
 class NoRoute:
-    """The reason why there is no route from a token: a result, not an error."""
+    """Why there is no route from a token. This is a result, not an error."""
 
     code: str
     message: str
@@ -16,10 +16,11 @@ class NoRoute:
 
 @dataclass(frozen=True)
 class Built:
-    """An unsigned transaction and its binding. With `payer`, the wallet also signs `proof_message`.
+    """What the wallet has to sign, and how that binds the payment.
 
-    With `authorization` there is no transaction: the wallet signs `typed_data`. The transaction of a sponsored route on
-    Solana is signed, but not sent, by the wallet.
+    Usually it is an unsigned `transaction`. With `proof_message`, the wallet signs that message too. With
+    `typed_data` there is no transaction: the wallet signs the data. On Solana, the wallet signs the transaction of
+    a sponsored route, but doesn't send it.
     """
 
     transaction: dict[str, Any] | str | None

@@ -1,4 +1,4 @@
-"""Check the token allowance of a route's spender, and build the missing approvals."""
+"""Check whether a route's spender may take enough tokens, and build the approvals that are missing."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,16 +18,16 @@ from payments.routes.refusals import (
     require_switched_on,
 )
 
-# A second approval can't be simulated before the first is mined; known tokens need a quarter of this.
+# A second approval can't be simulated before the first is mined. Known tokens use a quarter of this gas.
 _UNSIMULATED_GAS = 200_000
 
 
 @dataclass(frozen=True)
 class Approval:
-    """The allowance that a route's spender has and needs, in base units of the route's token.
+    """The allowance that a route's spender has and the one it needs, in base units of the route's token.
 
-    `transactions` are unsigned and must be sent in order; empty unless `is_required`. `spender` is None if no
-    approval is needed: for direct routes, native coin and Solana.
+    `transactions` are unsigned and must be sent in order; there are none unless `is_required`. `spender` is None if
+    no approval is needed: for direct routes, native coin and Solana.
     """
 
     is_required: bool
@@ -38,9 +38,10 @@ class Approval:
 
 
 def check_approval(route: Route) -> Approval:
-    """Return the approval that the route's wallet still has to sign, for exactly the route's amount.
+    """Return the approval that the wallet still has to sign, for exactly the route's amount.
 
-    Raises ApiError if the request is not payable, the route has expired, the wallet lacks gas or no node responds.
+    Raises ApiError if the request can't be paid now, the route has expired, the wallet lacks gas, or no node
+    responds.
     """
     now = timezone.now()
     require_payable(route.request, now, allow_parallel=True)
@@ -72,7 +73,8 @@ def _approval(route: Route, quote: Quote, client: ChainClient) -> Approval:
         try:
             transactions = [approve(route.amount)]
         except TransferRefused as refusal:
-            # Some tokens, such as USDT on Ethereum, change an allowance only to or from zero.
+            # With some tokens, such as USDT on Ethereum, an allowance can't change from one amount to another: it
+            # must become zero first.
             if allowance == 0 or refusal.refusal != Refusal.WOULD_FAIL:
                 raise
     if not transactions:
@@ -81,7 +83,7 @@ def _approval(route: Route, quote: Quote, client: ChainClient) -> Approval:
 
 
 def missing_approvals(route: Route, quote: Quote, client: ChainClient) -> tuple[dict[str, Any], ...]:
-    """Return the unsigned approvals that the quote still needs, in order. Raises TransferRefused and ChainError."""
+    """Return the unsigned approvals that are still missing, in order. Raises TransferRefused and ChainError."""
     if not lacks_approval(route, quote, client):
         return ()
     return _approval(route, quote, client).transactions

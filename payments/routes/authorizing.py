@@ -1,6 +1,6 @@
-"""Accept a payer's signature for a sponsored route: verify it, reserve its cost, and store it before it is sent.
+"""Accept a payer's signature for a sponsored route.
 
-`payments.sponsoring.relaying` sends what is stored here.
+The signature is verified, its cost is reserved, and it is stored. `payments.sponsoring.relaying` sends it later.
 """
 
 import logging
@@ -34,7 +34,7 @@ from payments.sponsoring.uses import attach, find_uses
 logger = logging.getLogger(__name__)
 
 Client = Callable[[Chain], ChainClient]
-# How soon a stored authorization is checked on the chain.
+# The time until a stored authorization is first checked on the chain.
 FIRST_CHECK = timedelta(seconds=2)
 _WRONG = "The signature is not of this route's typed data by its wallet. Build the route and sign again."
 
@@ -48,9 +48,9 @@ def accept(
     submitter: str = "",
     before_check: Callable[[], None] = lambda: None,
 ) -> tuple[Payment, bool]:
-    """Store what the payer signed for this built route: a signature or, in `text`, a whole transaction.
+    """Store what the payer signed for this built route: a `signature`, or a whole transaction (`text`).
 
-    Raises the ApiErrors of `accept_signature`, and `parameter_invalid` for the other one of the two.
+    Raises the ApiErrors of `accept_signature`. Raises `parameter_invalid` if this chain needs the other one.
     """
     is_cosigned = terms.cosigning_of(route.chain) is not None
     if text is not None and not is_cosigned:
@@ -72,10 +72,10 @@ def accept_signature(
     client: Client = get_client,
     before_check: Callable[[], None] = lambda: None,
 ) -> tuple[Payment, bool]:
-    """Store the payer's signature for this built route; return its payment, and whether it is new.
+    """Store the payer's signature for this built route. Return its payment, and whether the payment is new.
 
-    The same signature again returns its payment. One that was used on the chain already is found there.
-    `before_check` is called before nodes are queried, and may raise.
+    The same signature returns the same payment again. If the signature was already used on the chain, the
+    transaction is found there. `before_check` is called before the first query to a node. It may raise.
 
     Raises ApiError: `signature_invalid`, `route_expired`, `payment_request_not_active`, `payment_in_progress`,
     `sponsoring_unavailable`, `insufficient_funds`, `transaction_would_fail` or `node_unavailable`.
@@ -119,9 +119,10 @@ def accept_transaction(
     client: Client = get_client,
     before_check: Callable[[], None] = lambda: None,
 ) -> tuple[Payment, bool]:
-    """Store the transaction that the payer signed for this built route; return its payment, and whether it is new.
+    """Store the transaction that the payer signed for this built route. Return its payment, and whether the payment
+    is new.
 
-    As `accept_signature`, on chains where the operator's account signs the payer's transaction last.
+    Like `accept_signature`, but for chains where the operator's account signs the payer's transaction last.
     """
     authorization = (
         Authorization.objects.select_related("token", "chain", "payment__request").filter(route=route).first()
@@ -154,7 +155,7 @@ def accept_transaction(
 
 
 def _rehearse(client: ChainClient, authorization: Authorization, signed: PayerSigned, route: Route) -> None:
-    """Raise ApiError unless the transaction would succeed now, with time left to send it."""
+    """Raise ApiError if the transaction would fail, or if too little time is left to send it."""
     if client.cosigning is None or authorization.last_valid_height is None:
         raise unavailable()
     try:
@@ -171,7 +172,7 @@ def _rehearse(client: ChainClient, authorization: Authorization, signed: PayerSi
 def _refusal(
     client: ChainClient, authorization: Authorization, route: Route, refusal: TransferRefused
 ) -> ApiError:
-    """Return the error for a transfer that would fail: of too little money, if the payer lacks some."""
+    """Return the error for a transfer that would fail. If the payer lacks money, the error says how much."""
     missing = authorization.amount - _balance(client, authorization)
     if missing > 0:
         refusal = TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=missing)
@@ -184,7 +185,7 @@ def _balance(client: ChainClient, authorization: Authorization) -> int:
 
 
 def _found(client: ChainClient, authorization: Authorization) -> tuple[Payment, bool] | None:
-    """Return the payment of an authorization that was used already; None if it was not."""
+    """If the authorization was used on the chain already, return its payment. Otherwise return None."""
     reader = client.authorizations
     if reader is None:
         return None
@@ -199,7 +200,7 @@ def _found(client: ChainClient, authorization: Authorization) -> tuple[Payment, 
 
 
 def _require_possible(request: PaymentRequest, authorization: Authorization, now: datetime) -> None:
-    """Raise ApiError unless the authorization pays all that remains, in time, and may be sponsored."""
+    """Raise ApiError unless the authorization pays the whole unpaid rest, in time, and may be sponsored."""
     require_payable(request, now, allow_parallel=False)
     require_switched_on(request, request.token)
     if authorization.amount != request.amount_remaining:
@@ -213,9 +214,9 @@ def _require_possible(request: PaymentRequest, authorization: Authorization, now
 def _simulated_cost(
     client: ChainClient, authorization: Authorization, signature: bytes, account: GasAccount, route: Route
 ) -> int:
-    """Return the most that the relay can cost, in base units of the coin.
+    """Return the maximum cost of the transaction, in base units of the coin.
 
-    Raises ApiError if it would fail, take too much gas, or the account lacks coin.
+    Raises ApiError if the transaction would fail or use too much gas, or if the gas account lacks coin.
     """
     rules, reader = terms.rules_of(authorization.chain), client.authorizations
     if rules is None or reader is None:
@@ -234,9 +235,11 @@ def _simulated_cost(
 
 
 def _require_covered(authorization: Authorization, balance: int) -> None:
-    """Raise ApiError unless the payer's balance covers this transfer beside those that were signed, but not mined.
+    """Raise ApiError if the payer's balance doesn't cover this transfer and all others that are signed but not
+    mined.
 
-    A signature costs nothing: with one balance for many, all but one of the relays would fail.
+    A signature costs nothing. If a payer could sign many transfers with money for one, all but one would fail at
+    our cost.
     """
     signed = Authorization.objects.filter(
         token=authorization.token, payer=authorization.payer, signed_at__isnull=False, ended_at__isnull=True
@@ -257,7 +260,7 @@ def _store(
     *,
     signed: PayerSigned | None = None,
 ) -> tuple[Payment, bool]:
-    """Store the payment with what the payer signed, which is due to be sent now, and reserve its cost."""
+    """Store the payment with what the payer signed, and reserve its cost. It is due to be sent now."""
     now = timezone.now()
     with transaction.atomic():
         request = lock_request(authorization.request_id)
@@ -309,7 +312,7 @@ def _store(
 
 
 def _require_same(stored: Authorization, signed: PayerSigned | None) -> None:
-    """Raise ApiError if the payment's transaction is not this one."""
+    """Raise ApiError if the payment has another transaction than this one."""
     if signed is not None and bytes(stored.transaction or b"") != signed.transaction:
         raise _in_progress() if stored.is_live else expired()
 

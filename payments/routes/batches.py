@@ -1,4 +1,4 @@
-"""Build a swap that the wallet sends in one atomic batch with the approvals before it (EIP-5792)."""
+"""Build a swap and its approvals for one atomic batch, which the wallet sends (EIP-5792)."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,22 +9,22 @@ from payments.models import Quote, Route
 from payments.models.route import PaymentType
 from payments.routes.approvals import missing_approvals
 
-# Wallets set the gas of a batch themselves.
+# Wallets choose the gas of a batch themselves, so any value will do.
 _GAS = 1_000_000
 
 
 def require_possible(route: Route) -> None:
-    """Raise ApiError unless the route is a swap from a token on an EVM chain: others need no approval."""
+    """Raise ApiError if the route needs no approval. Only a swap from a token on an EVM chain needs one."""
     if route.type != PaymentType.SWAP or route.token.is_native or route.chain.chain_type != "evm":
         message = "This route needs no approval. Omit batch."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "batch")
 
 
 def require_bindable(route: Route, client: ChainClient) -> None:
-    """Raise ApiError unless the nodes can find the swap's call in a batch of this wallet. Raises ChainError.
+    """Raise ApiError if nodes can't find the swap's call in a batch of this wallet. Raises ChainError.
 
-    Traces show every call. Without them, an account of listed code shows the calls that it made, but not which call of
-    the batch moved the tokens. So a swap on one chain can't be verified.
+    Traces show every call. Without traces, a wallet whose contract code is listed shows which calls it made. It
+    doesn't show which of the calls moved the tokens, so a swap on one chain can't be verified.
     """
     if client.can_prove_internal_transfers():
         return
@@ -38,7 +38,7 @@ def require_bindable(route: Route, client: ChainClient) -> None:
 def prepare_batched(
     route: Route, quote: Quote, call: EvmCall, spending: Spending, client: ChainClient
 ) -> dict[str, Any]:
-    """Return the swap's unsigned transaction, simulated after the approvals that the wallet still has to make.
+    """Return the swap's unsigned transaction. It is simulated as if the wallet had made the missing approvals.
 
     Raises ApiError if no node can simulate a batch. Raises TransferRefused and ChainError.
     """

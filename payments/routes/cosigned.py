@@ -1,4 +1,4 @@
-"""Build transactions in which the operator's account pays the network fee, for the customer to sign first."""
+"""Build transactions that the customer signs first, and in which the operator's account pays the network fee."""
 
 import base64
 import logging
@@ -15,13 +15,13 @@ from payments.sponsoring.offers import store_authorization
 
 logger = logging.getLogger(__name__)
 
-# A transaction with fewer blocks left is built again: wallets and customers need time.
+# A transaction that is valid for fewer blocks is built again, because wallets and customers need time.
 BLOCKS_TO_SIGN = 75
 _SIGNED = "This route's transaction was signed already. Request routes again."
 
 
 def build_cosigned(route: Route, client: ChainClient, now: datetime) -> Built:
-    """Return the unsigned transaction. Raises ApiError, TransferRefused and ChainError."""
+    """Raises ApiError, TransferRefused and ChainError."""
     request, reader, rules = route.request, client.cosigning, terms.cosigning_of(route.chain)
     if route.amount != request.amount_remaining or request.expires_at - now < terms.LEFT_TO_BUILD:
         raise expired()
@@ -59,14 +59,15 @@ def _built(route: Route, reader: CosigningClient, sponsor: str, now: datetime) -
     except CannotSponsor as error:
         logger.warning("no transaction is sponsored on %s: %s", route.chain.name, error)
         raise unavailable() from error
-    # Nothing is reserved before the customer has signed, but it should not be signed in vain.
+    # The cost is reserved after the customer has signed. Check the budget before, so that the customer doesn't sign
+    # in vain.
     if not budgets.may_reserve(request, sponsored.fee + sponsored.deposit, now.astimezone(UTC).date()):
         raise unavailable()
     return sponsored
 
 
 def _store(route: Route, sponsored: Sponsored, now: datetime) -> bytes:
-    """Store what the customer may sign, in place of what was built before; return it."""
+    """Store and return the transaction that the customer may sign. It replaces an earlier one."""
     built = {
         "transaction": sponsored.transaction,
         "last_valid_height": sponsored.last_valid_height,

@@ -1,4 +1,4 @@
-"""Direct routes: the requested token on its own chain, sent from the customer's wallet to the merchant's wallet."""
+"""Direct routes: the customer's wallet sends the requested token to the merchant's wallet, on the same chain."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -30,7 +30,7 @@ def offer_direct(
 
 
 def build_direct(route: Route, binding: str | None, client: ChainClient, now: datetime) -> Built:
-    """Build the transfer with the reference or, if that is not possible, a plain one for a proof to bind.
+    """Build a transfer with the reference. If that is not possible, build a plain transfer, which a proof can bind.
 
     Raises ApiError, TransferRefused and ChainError.
     """
@@ -63,12 +63,12 @@ def _transfer(
         try:
             return transfer(bytes(request.reference)), Payment.BoundBy.REFERENCE
         except TransferRefused as refused:
-            # Some contracts reject extra bytes; without them the payment may succeed.
+            # Some contracts reject the reference's extra bytes. Without them, the payment may succeed.
             if binding == "reference" or refused.refusal != Refusal.WOULD_FAIL:
                 raise
     return transfer(None), Payment.BoundBy.PAYER
 
 
 def can_carry_reference(request: PaymentRequest) -> bool:
-    """Whether a transfer for this request may carry the reference after its arguments."""
+    """Whether a transfer can carry the request's reference after its arguments."""
     return request.references and request.token.trailing_data

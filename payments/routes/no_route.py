@@ -1,4 +1,4 @@
-"""Explain why there is no route from a token, with the next step."""
+"""Explain why there is no route from a token. Each message has the next step."""
 
 from payments.models import PaymentRequest
 from payments.providers.base import NoOfferCode
@@ -15,7 +15,7 @@ _WHY = {
 
 
 def no_route(request: PaymentRequest, code: NoOfferCode) -> NoRoute:
-    """Return the reason with the alternatives: another token, or the requested one."""
+    """Return the reason and the alternatives: another token, or the requested one."""
     token_text = f"{request.token.symbol} on {request.chain.name}"
     why = _WHY[code].format(token_text=token_text, symbol=request.token.symbol)
     return NoRoute(code.value, f"{why} Choose another token, or pay in {token_text}.")
@@ -40,7 +40,7 @@ def no_wallet(request: PaymentRequest, label: str) -> NoRoute:
 
 
 def no_provider(request: PaymentRequest) -> NoRoute:
-    """Return the reason for a refund, or for a deployment without routing providers."""
+    """For a refund, or if this deployment has no routing provider."""
     can_be = "refund is sent" if request.is_refund else "can be paid"
     message = f"This {can_be} in {request.token.symbol} on {request.chain.name} only."
     return NoRoute(NoOfferCode.NO_ROUTE.value, message)

@@ -1,4 +1,4 @@
-"""Offer messages that a wallet signs to bind a manual transfer that it sends afterwards."""
+"""Offer a message for a manual transfer: the wallet signs it before it sends the transfer, and so binds it."""
 
 from django.conf import settings
 from django.utils import timezone
@@ -16,8 +16,8 @@ from payments.verification.quote_evidence import current_proofs
 def offer_proof(request: PaymentRequest, *, wallet_address: str) -> Route:
     """Create a direct route with a message that this wallet signs before a manual transfer.
 
-    No transaction is built: the wallet may get its fee later or, if it is a contract, others may pay the fee. Raises
-    ApiError if the request can't be paid now, the wallet holds less than the remaining amount, or no node responds.
+    No transaction is built, so the wallet needs no coin for the fee yet. If it is a contract, another account may
+    pay the fee. Raises ApiError if the request can't be paid now, the wallet holds too little, or no node responds.
     """
     require_payable(request, timezone.now(), allow_parallel=False)
     token, client = request.token.contract_address, get_client(request.chain)
@@ -40,5 +40,5 @@ def offer_proof(request: PaymentRequest, *, wallet_address: str) -> Route:
 
 
 def current_proof(route: Route) -> PayerProof | None:
-    """Return the route's proof if it still binds new transfers of its wallet."""
+    """Return the route's proof if it still covers new transfers of its wallet."""
     return current_proofs().filter(route=route, not_after__gt=timezone.now()).first()

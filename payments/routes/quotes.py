@@ -1,4 +1,4 @@
-"""Check providers' offers by our own rules, and store them as routes and quotes."""
+"""Check providers' offers by our own rules. Store them as routes and quotes."""
 
 import logging
 from collections.abc import Iterable
@@ -31,10 +31,9 @@ _MAX_DOLLARS = 10**15
 def quote_request(
     request: PaymentRequest, wallet_address: str, token: Token, *, asked_by: str = ""
 ) -> Wanted:
-    """Return the quote request: this wallet's token for exactly the remaining amount in the merchant's
-    wallet.
+    """Return the quote request: exactly the unpaid rest for the merchant's wallet, paid with this wallet's token.
 
-    `asked_by` is the client address whose share of the provider's quota is used; the service's own quotes have none.
+    `asked_by` is the address of the client whose share of the provider's quota is used. Our own quotes have none.
     """
     shares: tuple[Share, ...] = ()
     if asked_by:
@@ -49,9 +48,7 @@ def quote_request(
 
 
 def evaluate(offer: Offer, wanted: Wanted) -> None:
-    """Raise OfferRefused unless the offer passes the checks against pinned routers, our prices and the
-    settings.
-    """
+    """Check the offer against pinned routers, our prices and the settings. Raises OfferRefused."""
     chains = Chain.objects.in_bulk([wanted.source.chain_id, wanted.target.chain_id])
     source, target = chains[wanted.source.chain_id], chains[wanted.target.chain_id]
     tokens = {(side.chain_id, side.token) for side in (wanted.source, wanted.target)}
@@ -72,7 +69,7 @@ def _prices(tokens: Iterable[tuple[int, str]]) -> dict[tuple[int, str], Price]:
 
 
 def store_route(request: PaymentRequest, token: Token, choice: Choice, asked_at: datetime) -> Route | None:
-    """Store an accepted offer as a route with its first quote; return None if its id is already used."""
+    """Store an accepted offer as a route with its first quote. Return None if another quote has its id."""
     offer = choice.offer
     route = Route(
         request=request,
@@ -100,7 +97,7 @@ def store_route(request: PaymentRequest, token: Token, choice: Choice, asked_at:
 
 
 def store_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote | None:
-    """Store an accepted offer as the route's newest quote; return None if its id is already used.
+    """Store an accepted offer as the route's newest quote. Return None if another quote has its id.
 
     The details that the customer saw don't change.
     """
@@ -133,7 +130,7 @@ def _save_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote:
 
 
 def details_of(offer: Offer) -> dict[str, Any]:
-    """Return the displayed details of an offer, and its extra native amount. Amounts are strings."""
+    """Return the details of an offer to display, and its extra native amount. Amounts are strings."""
     return {
         "amount_out": str(offer.amount_out),
         "amount_out_min": str(offer.amount_out_min),
@@ -163,17 +160,17 @@ def _fee(fee: Fee) -> dict[str, Any]:
 
 
 def contract_called(action: Action) -> str | None:
-    """Return the contract that the wallet's transaction calls; None on Solana, which calls several programs."""
+    """Return the contract that the transaction calls. None on Solana, where it calls several programs."""
     return action.to if isinstance(action, EvmCall) else None
 
 
 def _dollars(value: Decimal | None) -> str | None:
-    """Return dollars with 4 decimal places, or None for an implausible price."""
+    """Return dollars with 4 decimal places. An implausible value becomes None."""
     if value is None or not value.is_finite() or abs(value) >= _MAX_DOLLARS:
         return None
     return f"{value:.4f}"
 
 
 def _clean(text: str) -> str:
-    """Return a provider's text if it is safe to show, truncated."""
+    """Return a provider's text, truncated. Unsafe text becomes ""."""
     return "" if has_unsafe_characters(text) else text[:_LONGEST_NAME]

@@ -1,4 +1,4 @@
-"""Errors of offering, building and approving routes, with the next step."""
+"""The errors when routes are offered, built or approved. Each message has the next step."""
 
 from datetime import datetime
 from math import ceil
@@ -18,11 +18,10 @@ LONGEST_RETRY_SECONDS = 3600
 
 
 def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: bool) -> None:
-    """Raise ApiError unless the request is active and, without `allow_parallel`, not covered by an open
-    payment.
+    """Raise ApiError if the request isn't active, or if an open payment covers it (allowed with `allow_parallel`).
 
-    A refund's amount must also be left: its page stays open after a failure, and its link is public. Refund
-    transactions are never sent in parallel, because each would refund the amount again.
+    A refund's amount must also be available still: its page stays open after a failure, and anyone may have its
+    link. Two transactions of a refund are never sent in parallel, because each would refund the whole amount.
     """
     if request.status != PaymentRequest.Status.ACTIVE or request.is_past_expiry(now):
         state = request.status if request.status != PaymentRequest.Status.ACTIVE else "past its deadline"
@@ -45,10 +44,9 @@ def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: b
 
 
 def require_switched_on(request: PaymentRequest, token: Token) -> None:
-    """Raise ApiError (503) if the requested token, the customer's token, or swaps between them are switched
-    off.
+    """Raise ApiError (503) if the operator switched off one of the tokens, or swaps between them.
 
-    A refund's carrier needs refunds switched on as well, because its page is public.
+    For a refund, refunds must also be switched on, because the page that sends a refund is public.
     """
     require_offered(request.token)
     if request.is_refund:
@@ -75,9 +73,7 @@ def _requested(request: PaymentRequest) -> str:
 
 
 def require_valid_recipient(client: ChainClient, request: PaymentRequest) -> None:
-    """Raise ApiError if the merchant's wallet can't receive the payment. Raises ChainError if no node
-    responds.
-    """
+    """Raise ApiError if the recipient can't be paid. Raises ChainError if no node responds."""
     problem = client.recipient_problem(request.recipient_address)
     if problem is not None:
         owner = "customer" if request.is_refund else "merchant"
@@ -90,7 +86,7 @@ def no_node(chain: Chain) -> ApiError:
 
 
 def routing_down(request: PaymentRequest, retry_after: float | None) -> ApiError:
-    """Return the error for an outage of all routing providers. The message offers the direct route."""
+    """Return the error when no routing provider responds. Its message offers the direct route."""
     token_text = f"{request.token.symbol} on {request.chain.name}"
     message = (
         f"Routes from other tokens are unavailable at the moment. Pay in {token_text}, or try again shortly."

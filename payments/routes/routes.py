@@ -1,4 +1,4 @@
-"""Find routes for the remaining amount of a request, and build the transaction of the chosen one."""
+"""Find routes for a request's unpaid rest, and build the transaction of the chosen route."""
 
 from collections.abc import Callable
 
@@ -39,14 +39,14 @@ def find_routes(
     allow_parallel: bool = False,
     asked_by: str = "",
 ) -> list[Route] | NoRoute:
-    """Return the routes from `token` in this wallet to exactly the remaining amount.
+    """Return the routes that pay exactly the unpaid rest with `token` of this wallet.
 
-    The requested token has one direct route, and another one if the operator pays the network fee. Other tokens need
-    quotes of the routing providers, within the quota share of the client `asked_by`. There are no routes while the
-    requested token or its chain is inactive.
+    - The requested token has a direct route. If the operator may pay the network fee, it has a sponsored route too.
+    - Other tokens need quotes of the routing providers. The client `asked_by` has a share of their quotas.
+    - If the requested token or its chain is inactive, there are no routes.
 
-    Raises ApiError if the request is not active, if an open payment covers the remaining amount (unless
-    `allow_parallel`), if a required feature is switched off, or if no provider or node responds.
+    Raises ApiError if the request is not active, or if an open payment covers the unpaid rest (unless
+    `allow_parallel`). Also if a needed feature is switched off, or if no provider or node responds.
     """
     now = timezone.now()
     require_payable(request, now, allow_parallel=allow_parallel)
@@ -59,7 +59,9 @@ def find_routes(
     if token.pk == request.token_id:
         sponsored = offer_sponsored(request, wallet_address, now)
         return [offer_direct(request, wallet_address, now), *([sponsored] if sponsored else [])]
-    if request.is_refund:  # A refund returns exactly the promised amount in the requested token.
+    if (
+        request.is_refund
+    ):  # A refund returns exactly the promised amount, so only the requested token can send it.
         return no_provider(request)
     offered = offer_swaps(request, wallet_address=wallet_address, token=token, asked_by=asked_by)
     require_switched_on(request, token)
@@ -90,14 +92,15 @@ def build_transaction(
 ) -> Built:
     """Build and simulate the unsigned transaction for `route`.
 
-    A direct transfer carries the request's reference if possible. Otherwise, or with `binding` "payer", the payer's
-    signature of the returned message binds it. A provider's id binds a swap. With `is_batch`, the wallet sends the swap
-    and its approvals in one atomic batch. A new quote uses the quota share of the client `asked_by`. A refund's amount
-    is reserved first, in the history by `actor`.
+    - A direct transfer carries the request's reference if possible. Otherwise, or if `binding` is "payer", the
+      wallet signs the returned message, and that signature binds the transfer.
+    - A swap is bound by the provider's id. If `is_batch` is set, the wallet sends the swap and its approvals in one
+      atomic batch.
+    - If a new quote is needed, the client `asked_by` uses its share of the quota.
+    - A refund's amount is reserved. The history names `actor`.
 
-    Raises ApiError if the request is not payable, the route has expired or no longer fits the remaining amount,
-    `binding` is not possible, the wallet lacks funds or gas, the transaction would fail, or no node or provider
-    responds.
+    Raises ApiError if the request can't be paid, if the route no longer fits, or if `binding` is not possible. Also
+    if the wallet lacks funds or gas, if the transaction would fail, or if no node or provider responds.
     """
     require_binding(route, binding)
     if is_batch:
@@ -119,7 +122,7 @@ def build_transaction(
         raise refused(route, refusal) from refusal
     except ChainError as error:
         raise no_node(route.chain) from error
-    # Check again: nodes and providers take seconds, and a switch must work within one.
+    # Check again: nodes and providers took seconds, but a switch must work within one.
     require_switched_on(route.request, route.token)
     if route.request.is_refund:
         reserve_to_send(route.request, actor=actor)

@@ -1,4 +1,4 @@
-"""Offer sponsored routes, and build what the customer signs for one."""
+"""Offer sponsored routes, and build the data or the transaction that the customer signs."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,21 +13,22 @@ from payments.routes.refusals import expired, require_valid_recipient, unavailab
 from payments.sponsoring import budgets, terms
 from payments.sponsoring.offers import store_authorization
 
-# How soon the chain is queried for a signature that was given away, but not submitted here.
+# A signature may be used by others before it is submitted here. The chain is first searched for it after this time.
 FIRST_CHECK = timedelta(seconds=30)
-# A reorganisation can move a transaction that is sent later into an earlier block.
+# The search begins this many blocks earlier, because a reorganisation can move a later transaction into an earlier
+# block.
 SEARCHED_BEFORE = 64
 
 
 def offer_sponsored(request: PaymentRequest, wallet_address: str, now: datetime) -> Route | None:
-    """Return a route for which the operator pays the network fee; None if it can't be offered now.
+    """Return a route whose network fee the operator pays, or None if it can't be offered now.
 
-    The nodes are queried when the route is built.
+    Queries no node. Nodes are queried when the route is built.
     """
     if not terms.is_allowed(request) or request.expires_at - now < terms.LEFT_TO_BUILD:
         return None
     sponsor, recipient = terms.address_of(request.chain), request.recipient_address
-    # A transfer to oneself pays nothing and costs its fee. The sponsor's own money never pays.
+    # A transfer to one's own account would cost a fee and pay nothing. The operator's own money never pays.
     if wallet_address in (sponsor, recipient) or sponsor == recipient:
         return None
     day = now.astimezone(UTC).date()
@@ -40,7 +41,7 @@ def offer_sponsored(request: PaymentRequest, wallet_address: str, now: datetime)
 def build_sponsored(route: Route, client: ChainClient, now: datetime) -> Built:
     """Return the typed data or the transaction that the customer signs.
 
-    The typed data is the same for each call with one route, and the transaction as long as it can still be sent.
+    Each call for a route returns the same typed data. It returns the same transaction while that can still be sent.
     Raises ApiError, TransferRefused and ChainError.
     """
     if terms.cosigning_of(route.chain) is not None:

@@ -1,7 +1,7 @@
-"""Offer swap routes of routing providers, and build the transaction of the chosen one.
+"""Offer swap routes, and build the transaction of the chosen one.
 
-`payments.providers.offer_checks` checks each offer before it is shown, and each renewed offer. No provider or node is
-called inside a database transaction.
+`payments.providers.offer_checks` checks each offer before it is shown, and again when it is renewed. No provider or
+node is called inside a database transaction.
 """
 
 import logging
@@ -32,7 +32,7 @@ from payments.routes.tokens import store_token
 logger = logging.getLogger(__name__)
 
 QUOTE_LIFETIME = timedelta(seconds=45)
-# The extra native amount changes with every block; it may exceed the amount that the customer saw by this much.
+# The extra native amount changes with every block. It may exceed the amount that the customer saw by this much.
 MAX_EXTRA_GROWTH_PERCENT = 10
 
 Client = Callable[[Chain], ChainClient]
@@ -45,15 +45,15 @@ def offer_swaps(
     token: Token,
     asked_by: str = "",
 ) -> list[Route] | NoRoute:
-    """Return the providers' routes from `token` to exactly the remaining amount, best first.
+    """Return the providers' routes from `token` to exactly the unpaid rest, the best one first.
 
-    At most two quotes are requested, within the quota share of `asked_by`. Raises ApiError if no provider or node
+    Requests two quotes at most, from `asked_by`'s share of the quota. Raises ApiError if no provider or node
     responds, or if that share is used up.
     """
     configured = providers_in_order()
     if not configured:
         return no_provider(request)
-    # Without a pinned router every offer would be rejected, and the quote would waste quota.
+    # Without a pinned router, every offer would be rejected. Don't waste quota on a quote.
     providers = [provider for provider in configured if token.chain.routers.get(provider.key)]
     is_named = _is_named(token, token.chain) and _is_named(request.token, request.chain)
     if not providers or not is_named or not _can_be_proved(request):
@@ -74,11 +74,13 @@ def offer_swaps(
 
 
 def build_swap(route: Route, client: Client, *, is_batch: bool = False, asked_by: str = "") -> Built:
-    """Build and simulate the provider's transaction for `route`. An old quote is requested and checked again.
+    """Build and simulate the provider's transaction for `route`. An old quote is first requested and checked again.
 
-    With `is_batch`, the simulation includes the approvals that the wallet sends in the same batch. A new quote uses the
-    quota share of `asked_by`. Raises ApiError if the route no longer fits the remaining amount, if the price has moved
-    or if a batch is not possible. Raises TransferRefused and ChainError for the source chain.
+    With `is_batch`, the simulation includes the approvals that the wallet sends in the same batch. A new quote uses
+    `asked_by`'s share of the quota.
+
+    Raises ApiError if the route no longer fits the unpaid rest, if the price has moved, or if a batch is not
+    possible. Raises TransferRefused and ChainError for the source chain.
     """
     request = route.request
     if route.amount_due != request.amount_remaining:
@@ -91,7 +93,7 @@ def build_swap(route: Route, client: Client, *, is_batch: bool = False, asked_by
         require_bindable(route, client(route.chain))
     quote = _fresh_quote(route, asked_by)
     transaction = _prepared(route, quote, client(route.chain), is_batch=is_batch)
-    # Meanwhile the request may have been paid, or its token deactivated.
+    # The request may have been paid meanwhile, or its token deactivated.
     unchanged = PaymentRequest.objects.filter(
         pk=request.pk,
         status=request.status,
@@ -101,7 +103,7 @@ def build_swap(route: Route, client: Client, *, is_batch: bool = False, asked_by
     if not unchanged.filter(chain__is_active=True, token__is_active=True).exists():
         raise expired()
     now = timezone.now()
-    # Stored before the response is sent: a returned transaction binds even if the response is lost.
+    # Store it before the response is sent: the transaction is bound, even if the response is lost.
     Quote.objects.filter(pk=quote.pk).update(built_at=now, watched_until=request.expires_at)
     Route.objects.filter(pk=route.pk).update(built_at=now)
     return Built(transaction, Payment.BoundBy.PROVIDER)
@@ -132,12 +134,12 @@ def _spending(route: Route, quote: Quote, action: Action) -> Spending:
 
 
 def _max_extra(route: Route) -> int:
-    """Return the largest extra native amount of the route, from the amount that the customer saw."""
+    """Return the largest extra native amount that is allowed, given the amount that the customer saw."""
     return int(route.details["extra_native"]) * (100 + MAX_EXTRA_GROWTH_PERCENT) // 100
 
 
 def _fresh_quote(route: Route, asked_by: str) -> Quote:
-    """Return the route's newest quote, or a new one if that is too old. Raises ApiError if a new one costs more."""
+    """Return the newest quote, or a new one if that is too old. Raises ApiError if the new one costs more."""
     newest = route.quotes.first()
     if newest is None:
         raise expired()
@@ -156,7 +158,7 @@ def _fresh_quote(route: Route, asked_by: str) -> Quote:
 
 
 def _requote(route: Route, asked_by: str) -> Offer:
-    """Request and check a new offer of the provider for the same route. Raises ApiError."""
+    """Request a new offer for the same route, and check it. Raises ApiError."""
     request = route.request
     wanted = quote_request(request, route.wallet_address, route.token, asked_by=asked_by)
     wanted = replace(wanted, order=Order(route.details["order"]))
@@ -174,12 +176,12 @@ def _requote(route: Route, asked_by: str) -> Offer:
 
 
 def _is_named(token: Token, chain: Chain) -> bool:
-    """Whether providers can identify the token: a native coin needs an alias of its chain family."""
+    """Whether providers know the token. They know native coin only if the chain's family has an alias for it."""
     return not token.is_native or bool(chain.family.native_alias)
 
 
 def _can_be_proved(request: PaymentRequest) -> bool:
-    """Whether our nodes can verify the delivery: native coin arrives by inner calls, which need traces."""
+    """Whether our nodes can verify the delivery. Native coin arrives in inner calls, which only traces show."""
     if not request.token.is_native:
         return True
     try:

@@ -1,8 +1,8 @@
-"""Tokens that customers can pay with but merchants can't request: listed by a provider, not in the catalogue.
+"""Tokens that customers can pay with but merchants can't request. A provider lists them, and the catalogue doesn't.
 
-The first route from such a token stores an inactive row tagged `listed`, to which routes and payments refer. It
-appears in no list, payment request or admin choice. Its decimals come from its contract, because amounts depend on
-them; its symbol and name come from the provider's list. `load_catalogue` may take over the row.
+The first route from such a token stores an inactive row with the tag `listed`, because routes and payments need a
+row. It is in no list, payment request or admin choice. Its decimals come from its contract, since amounts depend on
+them. Its symbol and name come from the provider's list. `load_catalogue` may turn it into a token of the catalogue.
 """
 
 import unicodedata
@@ -23,9 +23,9 @@ Client = Callable[[Chain], ChainClient]
 
 
 def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client) -> Token:
-    """Return the token with this address (empty for native coin), from the catalogue or else from a provider.
+    """Return the token with this address ("" for native coin): from the catalogue, or else from a provider's list.
 
-    A token without a row is returned unsaved; `store_token` saves it. Raises ApiError if there is no such token, if
+    A token without a row is not saved here; `store_token` saves it. Raises ApiError if there is no such token, if
     the catalogue deactivated it, or if no node returns its decimals.
     """
     message = f"This token on {chain.name} is not supported."
@@ -62,7 +62,7 @@ def listed_as_token(chain: Chain, listed: ListedToken, decimals: int) -> Token:
 
 
 def store_token(token: Token) -> Token:
-    """Return the token's row, and create it if there is none. Safe to run concurrently."""
+    """Return the token's row. Create it if there is none. Safe to run concurrently."""
     if not token._state.adding:
         return token
     made = {name: getattr(token, name) for name in ("symbol", "name", "decimals", "is_active", "tags")}

@@ -1,14 +1,14 @@
-"""The sandbox of a staging deployment: simulate any outcome of a payment or refund immediately, without a chain.
+"""The sandbox of a staging deployment: simulate any outcome of a payment or refund at once, without a chain.
 
-The sandbox invents what a node or a routing provider would return. The verification engine evaluates and stores it like
-a real response, so that history, consumed transfers and events are the same as in production.
+The sandbox invents the responses of nodes and routing providers. The verification engine evaluates and stores them like
+real ones. So history, consumed transfers and events are the same as in production.
 
 Simulated payments are marked in the database and never looked up on a chain. Their hashes start with 16 fixed bytes, so
-that they can't collide with the hash of a real transaction. An open simulated payment waits for the next simulated
-outcome, and times out after 24 hours (`payments.sandbox.due`).
+they can't equal the hash of a real transaction. An open simulated payment waits for the next simulated outcome, and
+times out after 24 hours (`payments.sandbox.due`).
 
-The effect of the oldest outcomes in each state of the request (409 is `payment_request_not_active`; nothing is written
-then):
+This table shows how some outcomes change the request, for each status that it may have. 409 means
+`payment_request_not_active`: nothing is written.
 
     outcome          active               expired             cancelled, unpaid   completed, or cancelled and paid
     paid             completed            completed, late     stays, but is paid  409
@@ -16,15 +16,15 @@ then):
     overpaid         completed, overpaid  completed, late     stays, overpaid     stays, overpaid by more
     paid_late        expired, then late   completed, late     409                 409
     expired          expired              409                 409                 409
-    reorged          as `paid`, and that payment is undone in the first three states; in the last one the newest
-                     simulated payment is undone, and the call returns 409 if there is none
+    reorged          as `paid`, and that payment is undone; in the last column, the newest simulated payment is
+                     undone instead, or the call returns 409 if there is none
     restored         a `reorged` payment counts again; 409 if there is none
     refunded         as `paid` if an amount remains, and then the whole paid amount is refunded
 
-All other outcomes concern one payment or refund and leave the request as it is, in every state; `swap_completed` pays
-like `paid`. If the price of a request has expired, the request stays expired, whatever is paid, until the merchant
-accepts the payment; `paid_late` lets the price expire first. If an open payment holds the request, `expired` and
-`paid_late` return 409 `payment_in_progress`.
+`swap_completed` pays like `paid`. All other outcomes concern one payment or refund, and don't change the request.
+
+`paid_late` first lets the price of the request expire. After that, payments don't complete the request: the merchant
+must accept them. While an open payment holds the request, `expired` and `paid_late` return 409 `payment_in_progress`.
 """
 
 from payments.sandbox.availability import is_open

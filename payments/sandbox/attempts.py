@@ -1,4 +1,4 @@
-"""Verify a simulated payment as a worker would: lease it, and let the engine evaluate invented facts."""
+"""Verify a simulated payment like a worker: lease it, and let the engine evaluate invented facts."""
 
 import uuid
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ MARK = "Simulated, no money moved."
 
 @dataclass(frozen=True)
 class Attempt:
-    """A leased simulated payment of the locked `request`. `now` is the time of the check."""
+    """A leased simulated payment. The request is locked. `now` is the time of the check."""
 
     request: PaymentRequest
     payment: Payment
@@ -47,7 +47,7 @@ class Attempt:
         evidence: Evidence | None = None,
         replacement: TransactionFacts | None = None,
     ) -> Payment:
-        """Evaluate these transactions, each in a final block, and decide the payment."""
+        """Decide the payment by these transactions. Each is in a final block."""
         evaluation_input = EvaluationInput(terms(self.request, self.now, evidence))
         outcome = outcome_of(
             delivery_of(self.payment) or self.payment.lookup,
@@ -67,9 +67,9 @@ class Attempt:
 
 
 def open_payment(request: PaymentRequest, payment_id: str | None = None) -> Payment | None:
-    """Return the request's newest open simulated payment, or the one with this id.
+    """Return the open simulated payment with this id. Without an id, return the newest one.
 
-    Raises ApiError `parameter_invalid` for any other id.
+    Raises ApiError `parameter_invalid` if there is no open simulated payment with this id.
     """
     payments = request.payments.filter(is_simulated=True, status__in=Payment.OPEN)
     if payment_id is not None:
@@ -103,7 +103,7 @@ def create(request: PaymentRequest) -> Payment:
 def lease(
     request: PaymentRequest, why: str, payment: Payment | None = None, *, now: datetime | None = None
 ) -> Attempt:
-    """Lease the open simulated payment or a new one. The caller must hold the request's lock."""
+    """Lease this payment, or a new one. The request must be locked."""
     payment = payment or create(request)
     claim_id = uuid.uuid4()
     if payment.status == Payment.Status.PENDING:
@@ -121,14 +121,13 @@ def write(payment: Payment, **columns: Any) -> None:
 
 
 def write_lookup(payment: Payment, **columns: Any) -> None:
-    """Write columns of the payment's lookup."""
     Lookup.objects.filter(of_payment=payment).update(**columns)
     for name, value in columns.items():
         setattr(payment.lookup, name, value)
 
 
 def keep_open(payment: Payment, detail: str) -> Payment:
-    """Release the lease; the payment waits for the next simulated outcome, or times out."""
+    """Release the lease. The payment waits for the next simulated outcome, or times out."""
     write(payment, status_detail=f"{MARK} {detail}")
     write_lookup(payment, **FREE, next_check_at=payment.verifying_since + LONGEST_WAIT)
     tell_watchers(payment.request_id)

@@ -4,5 +4,5 @@ from django.conf import settings
 
 
 def is_open() -> bool:
-    """Return True on staging, the only environment with a sandbox."""
+    """Only staging has a sandbox."""
     return bool(settings.ENVIRONMENT == "staging")

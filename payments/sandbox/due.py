@@ -1,4 +1,4 @@
-"""Decide open simulated payments: complete those that the merchant accepted, and time out the others.
+"""Decide open simulated payments. Those that the merchant accepted are completed, and the others time out.
 
 No chain is queried. The engine's own workers skip simulated payments.
 """
@@ -22,7 +22,7 @@ from payments.verification.retry_policy import is_timed_out
 logger = logging.getLogger(__name__)
 
 BATCH = 200
-# A decision is one short transaction, which needs no lease.
+# No lease: a decision is one short transaction.
 SIMULATED = Queue(
     model=Lookup,
     due="next_check_at",
@@ -34,7 +34,7 @@ _WAITS = "It waits for its next simulated outcome, and times out after 24 hours.
 
 
 def decide_due(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Decide the simulated payments that are due, or let them wait longer; return their number."""
+    """Decide the due simulated payments, or let them wait longer. Return their number."""
     lookups = Lookup.objects.filter(pk__in=SIMULATED.pick(now(), BATCH)).order_by("next_check_at")
     payments = [lookup.payment for lookup in lookups.select_related("of_payment")]
     for payment in payments:
@@ -42,7 +42,7 @@ def decide_due(*, now: Callable[[], datetime] = timezone.now) -> int:
             try:
                 _decide(payment, now())
             except Exception:
-                # A failure of one payment must not delay the others.
+                # The failure of one payment must not delay the others.
                 logger.exception("simulated payment %s could not be decided", payment.pk)
     return len(payments)
 
@@ -55,7 +55,7 @@ def _decide(payment: Payment, now: datetime) -> None:
         if current is None:
             return
         current.request = request
-        # Outside staging no simulated payment may count, even if it is from the time when this deployment was staging.
+        # This deployment may have been staging before. In production, no simulated payment may count.
         if current.accepted_by and is_open():
             accept(request, current)
         elif is_timed_out(current, now):

@@ -11,17 +11,17 @@ from payments.requests.lifecycle import expire_request, is_held
 from payments.requests.new_payments import mark_simulated
 from payments.sandbox.facts import ACTOR
 
-# The block time of a simulated payment is a few seconds in the past, so the price must have expired before that.
+# A simulated payment has a block time a few seconds ago. The price must have expired before that.
 _A_MOMENT = timedelta(seconds=60)
 
 
 def expire(request: PaymentRequest) -> None:
-    """Move the locked request's expiry to now, and expire it as the worker would."""
+    """Set the locked request's expiry to now, and expire it like the worker."""
     now = timezone.now()
     if request.status != PaymentRequest.Status.ACTIVE:
         message = f"The payment request is {request.status}; only an active one can expire."
         raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
-    # The expiry is just before now, so that the next payment counts as late.
+    # Slightly before now, so that the next payment counts as late.
     expires_at = min(request.expires_at, now - timedelta(microseconds=1))
     request.expires_at = expires_at
     if is_held(request, now):
@@ -33,7 +33,7 @@ def expire(request: PaymentRequest) -> None:
 
 
 def let_price_expire(request: PaymentRequest) -> None:
-    """Expire the locked request if it is active, and end the time for which its price is valid."""
+    """Expire the locked request if it is active. Also let its price expire."""
     if request.status != PaymentRequest.Status.EXPIRED:
         expire(request)
     if request.price is not None:

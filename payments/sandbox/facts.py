@@ -1,4 +1,4 @@
-"""Invent a node's response about a simulated transaction. Stores nothing."""
+"""Invent the response of a node about a simulated transaction. Stores nothing."""
 
 import uuid
 from collections.abc import Mapping
@@ -14,24 +14,24 @@ from payments.verification.evidence import ChainCheck
 
 ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"
-# Simulates the reference of another request, for a transfer that carries the references of both.
+# The invented reference of another request. A transfer with this and the request's own reference is ambiguous.
 FOREIGN_REFERENCE = HASH_PREFIX
 
 
 def new_hash(request: PaymentRequest) -> str:
-    """Return a new hash that is well-formed on the request's chain and belongs to no transaction."""
+    """Return a new hash in the chain's format. It belongs to no real transaction."""
     return request.chain.family.make_hash(HASH_PREFIX)
 
 
 def payer_of(request: PaymentRequest) -> str:
-    """Return an unused address that is not the recipient: a transfer to itself pays nothing."""
+    """Return an address without an owner. It isn't the recipient: a transfer to one's own account pays nothing."""
     return next(
         address for address in request.chain.family.unowned_addresses if address != request.recipient_address
     )
 
 
 def transfer(request: PaymentRequest, amount: int, references: tuple[bytes, ...] | None = None) -> Transfer:
-    """Return a transfer of `amount` base units, by default bound to the request like a wallet's transaction."""
+    """Return a transfer of `amount` base units. By default it is bound to the request, like a wallet's transaction."""
     if references is None:
         references = (bytes(request.reference),) if request.references else ()
     payer = payer_of(request)
@@ -49,7 +49,7 @@ def transfer(request: PaymentRequest, amount: int, references: tuple[bytes, ...]
 def mined(
     request: PaymentRequest, transaction_hash: str, now: datetime, *transfers: Transfer
 ) -> TransactionFacts:
-    """Return a transaction that succeeded in block 0, which holds no real payment."""
+    """Return a transaction that succeeded in block 0. No real payment is in block 0."""
     return TransactionFacts(
         hash=transaction_hash,
         sender=payer_of(request),
@@ -61,7 +61,7 @@ def mined(
 
 
 def unmined(request: PaymentRequest, transaction_hash: str, now: datetime, amount: int) -> TransactionFacts:
-    """Return a transaction that a node has seen, and whose bytes bind `amount` base units to the request."""
+    """Return an unmined transaction that a node has seen. Its bytes bind `amount` base units to the request."""
     facts = mined(request, transaction_hash, now)
     return replace(facts, block=None, intended=(transfer(request, amount),))
 
@@ -74,7 +74,7 @@ def check(
     *,
     is_deep: bool = True,
 ) -> ChainCheck:
-    """Return the chain check. Block 0 is final; without `is_deep` at least one confirmation is missing."""
+    """Block 0 is final. If `is_deep` is False, at least one confirmation is missing."""
     finality = Finality.parse(request.chain.confirmations)
     needed = finality.confirmations or 1
     if is_deep:
@@ -85,7 +85,7 @@ def check(
 
 
 def terms(request: PaymentRequest, now: datetime, evidence: Evidence | None = None) -> Terms:
-    """Return the request's terms. Without references, the payer's proof binds the transfer by default."""
+    """If the request has no references, a payer's proof binds the transfer by default."""
     proof = Proof(payer_of(request), now, now, now)
     return Terms(
         chain_id=request.chain_id,

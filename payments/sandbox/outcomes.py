@@ -1,4 +1,4 @@
-"""The names of the outcomes, and which ids each accepts."""
+"""The names of the outcomes, and the ids that each accepts."""
 
 from enum import StrEnum
 
@@ -35,9 +35,9 @@ class Outcome(StrEnum):
     REFUND_CANCELLED = "refund_cancelled"
 
 
-# These create a refund; `payment_id` is the completed payment that is refunded.
+# These create a refund. `payment_id` is the completed payment to refund.
 CREATES_REFUND = frozenset({Outcome.REFUNDED, Outcome.REFUND_REQUIRES_ADDRESS, Outcome.REFUND_READY})
-# These change a refund, which `refund_id` may name.
+# These change a refund. `refund_id` may choose it.
 CHANGES_REFUND = frozenset(
     {
         Outcome.REFUND_CLAIMED,
@@ -47,7 +47,7 @@ CHANGES_REFUND = frozenset(
         Outcome.REFUND_CANCELLED,
     }
 )
-# These decide a payment, which `payment_id` may name. The remaining ones concern the request or a new payment.
+# These decide a payment. `payment_id` may choose it. All others concern the request or a new payment.
 DECIDES_PAYMENT = (
     frozenset(Outcome)
     - CREATES_REFUND

@@ -1,7 +1,7 @@
 """The outcomes of a simulated direct payment.
 
-Each function takes the locked request, the reason for the history, and the open simulated payment to decide; without
-one, it creates a payment.
+Each function gets the locked request, the reason for the history, and the open simulated payment to decide. Without
+a payment, it creates one.
 """
 
 import uuid
@@ -27,7 +27,7 @@ _EFFECT = "sandbox"
 
 
 def pay(request: PaymentRequest, amount: int, why: str, payment: Payment | None = None) -> Payment:
-    """Complete a payment with a transfer of `amount` base units, bound to the request like a wallet's transaction."""
+    """Complete a payment by a transfer of `amount` base units that carries the request's reference."""
     attempt = lease(request, why, payment)
     transfer = facts.transfer(request, amount)
     return attempt.finish({attempt.hash: facts.mined(request, attempt.hash, attempt.now, transfer)})
@@ -40,23 +40,23 @@ def fail(request: PaymentRequest, why: str, payment: Payment | None = None) -> P
 
 
 def leave_pending(request: PaymentRequest, why: str) -> Payment:
-    """Leave a new payment `pending`: a node has seen its transaction, which is in no block yet."""
+    """Leave a new payment `pending`. A node has seen its transaction, but no block contains it."""
     payment = create(request)
     note(payment, why, actor=facts.ACTOR)
     return _see(request, payment, is_mined=False)
 
 
 def leave_processing(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
-    """Leave a payment `processing`: its transaction is in a block that is not deep enough yet."""
+    """Leave a payment `processing`. Its transaction is in a block that isn't deep enough."""
     attempt = lease(request, why, payment)
     return _see(request, attempt.payment, is_mined=True)
 
 
 def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
-    """Continue a payment with the transaction by which the wallet sped it up."""
+    """Continue a payment with a transaction that replaces the first one: the wallet sped it up."""
     attempt = lease(request, why, payment or leave_pending(request, why))
     sped_up = attempt.payment
-    # Set in memory only, so that the replacement matches. They are not stored, because they are invented.
+    # Set these in memory, so that the replacement matches. They are invented, so don't store them.
     sped_up.from_address, sped_up.nonce, sped_up.effect = facts.payer_of(request), 0, _EFFECT
     replacement = replace(
         facts.unmined(request, facts.new_hash(request), attempt.now, _amount(request, sped_up)),
@@ -73,7 +73,7 @@ def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) 
 def leave_unbound(
     request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | None = None
 ) -> Payment:
-    """Fail a payment whose money reached the recipient, but that only the merchant's acceptance can bind."""
+    """Fail a payment whose money arrived, but which nothing binds. Only the merchant can accept it."""
     attempt = lease(request, why, payment)
     own = bytes(request.reference)
     evidence = Evidence(reference=own, foreign=frozenset({facts.FOREIGN_REFERENCE}))
@@ -85,7 +85,7 @@ def leave_unbound(
 
 
 def accept(request: PaymentRequest, payment: Payment) -> Payment:
-    """Complete a payment that the merchant has accepted, with the amount that had arrived."""
+    """Complete a payment that the merchant has accepted, by the amount that arrived."""
     attempt = lease(request, "accepted; simulated", payment)
     transfer = facts.transfer(request, _amount(request, payment), ())
     transaction = facts.mined(request, attempt.hash, attempt.now, transfer)
@@ -94,7 +94,7 @@ def accept(request: PaymentRequest, payment: Payment) -> Payment:
 
 
 def lose(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
-    """Fail a payment whose transaction no node knows after all retries."""
+    """Fail a payment: after all lookups, no node knows its transaction."""
     attempt = lease(request, why, payment)
     write(attempt.payment, **NOT_HOLDING)
     write_lookup(attempt.payment, attempts=MAX_MISSED_CHECKS, **UNKNOWN)
@@ -102,7 +102,7 @@ def lose(request: PaymentRequest, why: str, payment: Payment | None = None) -> P
 
 
 def replace_by_another(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
-    """Fail a payment that another transaction replaced, such as a cancellation."""
+    """Fail a payment that another transaction replaced, for example a cancellation by the wallet."""
     attempt = lease(request, why, payment or leave_pending(request, why))
     write(attempt.payment, **NOT_HOLDING)
     write_lookup(attempt.payment, **UNKNOWN)
@@ -111,7 +111,7 @@ def replace_by_another(request: PaymentRequest, why: str, payment: Payment | Non
 
 
 def time_out(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
-    """Fail a payment that stayed undecided for 24 hours."""
+    """Fail a payment that was undecided for 24 hours."""
     open_one = payment or leave_processing(request, why)
     write(open_one, verifying_since=timezone.now() - LONGEST_WAIT)
     return end_abandoned(lease(request, why, open_one))
@@ -122,7 +122,7 @@ def end_abandoned(attempt: Attempt) -> Payment:
 
 
 def _see(request: PaymentRequest, payment: Payment, *, is_mined: bool, detail: str | None = None) -> Payment:
-    """Store the progress of an open payment that isn't final yet."""
+    """Store the progress of a payment that stays open."""
     now = timezone.now()
     amount, hash_ = _amount(request, payment), payment.own_hash
     seen = (
@@ -145,7 +145,7 @@ def _amount(request: PaymentRequest, payment: Payment) -> int:
 
 
 def remainder(request: PaymentRequest, payment: Payment | None) -> int:
-    """Return the amount of `paid`: the remaining amount or, if nothing remains, the amount of the open payment."""
+    """Return the amount for `paid`: the unpaid rest. If nothing is left, return the open payment's amount."""
     amount = request.amount_remaining or (payment.amount if payment else None)
     if not amount:
         message = f"The payment request is {request.status}, and nothing remains to be paid."
@@ -154,7 +154,7 @@ def remainder(request: PaymentRequest, payment: Payment | None) -> int:
 
 
 def part(request: PaymentRequest) -> int:
-    """Return the amount of `underpaid`: half of the remaining amount."""
+    """Return the amount for `underpaid`: half of the unpaid rest."""
     amount = remainder(request, None)
     if amount == 1:
         message = "Only one base unit remains to be paid, so it can't be underpaid."
@@ -163,9 +163,9 @@ def part(request: PaymentRequest) -> int:
 
 
 def excessive(request: PaymentRequest) -> int:
-    """Return the amount of `overpaid`: the remaining amount and a tenth of the requested amount.
+    """Return the amount for `overpaid`: the unpaid rest, and a tenth of the requested amount in addition.
 
-    The excess is at least one base unit; the sum is at most the maximum of the amount columns.
+    The addition is at least one base unit. The sum is at most the largest amount that the columns can hold.
     """
     surplus = min(max(request.amount // 10, 1), UINT256_MAX - max(request.amount, request.amount_paid))
     if surplus == 0:

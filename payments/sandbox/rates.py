@@ -4,14 +4,14 @@ from config.api.errors import ApiError, ErrorCode
 from payments.requests.creation import NewRequest
 from payments.sandbox.availability import is_open
 
-# The entry of a new request's metadata that simulates the outage.
+# A new request with this entry in its metadata simulates the outage.
 METADATA_KEY = "simulate"
 METADATA_VALUE = "rate_unavailable"
 _RETRY_SECONDS = 5
 
 
 def require_rate(order: NewRequest) -> None:
-    """Raise ApiError `rate_unavailable` on staging if the metadata of a new request simulates it."""
+    """On staging, raise ApiError `rate_unavailable` if the new request's metadata requests it."""
     is_simulated = order.metadata.get(METADATA_KEY) == METADATA_VALUE
     if is_open() and is_simulated and order.price is not None:
         message = f"Simulated: there is no reliable rate. Remove {METADATA_KEY} from the metadata to get one."

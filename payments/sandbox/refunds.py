@@ -1,6 +1,7 @@
-"""Simulated refunds in each state, without the merchant's or the customer's wallet.
+"""Simulate refunds in each state, without a wallet of the merchant or the customer.
 
-A refund's carrier is a payment request in the opposite direction, so its transaction is a simulated payment of it.
+A refund's carrier is a payment request in the opposite direction. So the refund's transaction is a simulated
+payment of the carrier.
 """
 
 from config.api.errors import ApiError, ErrorCode
@@ -18,7 +19,7 @@ _FINISHED = (Refund.Status.COMPLETED, Refund.Status.CANCELLED)
 
 
 def create(request: PaymentRequest, outcome: Outcome, why: str, payment_id: str | None) -> None:
-    """Create a refund of everything that can be refunded; for `refunded`, send it too."""
+    """Create a refund of everything that can be refunded. For `refunded`, also send it."""
     has_address = outcome != Outcome.REFUND_REQUIRES_ADDRESS
     _end_paid(request, why, in_full=outcome == Outcome.REFUNDED)
     refund = _create(request, why, payment_id, payer_of(request) if has_address else None)
@@ -27,7 +28,7 @@ def create(request: PaymentRequest, outcome: Outcome, why: str, payment_id: str 
 
 
 def change(request: PaymentRequest, outcome: Outcome, why: str, refund_id: str | None) -> None:
-    """Change the refund with this id or the newest unfinished one; without one, create a refund."""
+    """Change the refund with this id. Without an id, change the newest unfinished refund, or create one."""
     refund = _refund(request, outcome, refund_id)
     if outcome == Outcome.REFUND_CLAIMED:
         _claim(refund or _new(request, why, None))
@@ -73,16 +74,16 @@ def _create(request: PaymentRequest, why: str, payment_id: str | None, address: 
 
 
 def _end_paid(request: PaymentRequest, why: str, *, in_full: bool) -> None:
-    """Pay the rest of an active request, so that it is completed and can be refunded.
+    """Pay the unpaid rest of an active request. It is then completed, so it can be refunded.
 
-    An expired or cancelled request is paid if it has no payment yet or, with `in_full`, if a part is missing.
-    Refunded amounts are not paid again.
+    An expired or cancelled request is paid only if it has no payment yet. With `in_full`, it is also paid if a part
+    is missing. Amounts that were refunded are not paid again.
     """
     is_active = request.status == PaymentRequest.Status.ACTIVE
     missing = request.amount_remaining if is_active else max(request.amount - request.amount_paid, 0)
     if missing and (is_active or in_full or not request.amount_paid):
         payments.pay(request, missing, why, open_payment(request))
-    # A payment after the price has expired doesn't complete the request.
+    # If the price has expired, the payment did not complete the request.
     current = lock_request(request.pk)
     if current.status == PaymentRequest.Status.ACTIVE:
         expire(current)
@@ -94,13 +95,13 @@ def _claim(refund: Refund) -> Refund:
 
 
 def _send(refund: Refund, outcome: Outcome, why: str) -> Payment:
-    """Send the refund's transaction, or decide the one that was sent."""
+    """Send the refund's transaction. If one was sent already, decide it."""
     if refund.carrier is None:
         message = "This refund was cancelled before it had an address, so no transaction can send it."
         raise ApiError(ErrorCode.REFUND_NOT_READY, message)
     carrier = lock_request(refund.carrier.pk)
     sent = open_payment(carrier)
-    # A cancelled refund that was sent anyway is completed.
+    # A cancelled refund may have been sent before. It is then completed.
     if sent is None and refund.cancelled_at is None:
         reserve_to_send(carrier, actor=ACTOR)
     match outcome:

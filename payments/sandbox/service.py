@@ -23,14 +23,18 @@ def simulate(
     payment_id: str | None = None,
     refund_id: str | None = None,
 ) -> PaymentRequest:
-    """Simulate `outcome` in one transaction and return the request. `by` is written to the history.
+    """Simulate `outcome` and return the request. All happens in one transaction. The history names `by`.
 
-    `payment_id` names the open simulated payment to decide (for `reorged` and `restored` the completed one, for a new
-    refund the refunded one), `refund_id` the refund to change.
+    - `payment_id` is the open simulated payment to decide. For `reorged` and `restored`, it is the completed
+      payment. For a new refund, it is the payment to refund.
+    - `refund_id` is the refund to change.
 
-    Raises ApiError if the outcome is not possible (see `payments.sandbox`), `parameter_invalid` for an id that the
-    outcome does not take or the request does not have, the errors of the refund services, and `resource_missing`
-    outside staging.
+    Raises ApiError:
+
+    - if the outcome is not possible (see `payments.sandbox`)
+    - `parameter_invalid`: the outcome doesn't accept the id, or the request doesn't have it
+    - `resource_missing` outside staging
+    - the errors of the refund services
     """
     if not is_open():
         raise ApiError(ErrorCode.RESOURCE_MISSING, "The sandbox is available on staging only.")
@@ -97,7 +101,7 @@ def _decide(request: PaymentRequest, outcome: Outcome, why: str, payment: Paymen
 
 
 def _end(request: PaymentRequest, outcome: Outcome, why: str) -> None:
-    """Expire the request. For `paid_late`, then pay it with a new payment."""
+    """Expire the request. For `paid_late`, pay it afterwards with a new payment."""
     if outcome == Outcome.EXPIRED:
         expire(request)
         return
@@ -106,7 +110,11 @@ def _end(request: PaymentRequest, outcome: Outcome, why: str) -> None:
 
 
 def _undo(request: PaymentRequest, why: str, payment_id: str | None) -> None:
-    """Flag a payment as reorged: the named one, else a new one for the remaining amount, else the newest."""
+    """Flag a payment as reorged.
+
+    It is the payment with this id. Without an id, it is a new payment of the unpaid rest or, if nothing is left,
+    the newest payment.
+    """
     credited = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=False)
     if payment_id is not None:
         payment = credited.filter(pk=payment_id).first()
@@ -124,7 +132,7 @@ def _undo(request: PaymentRequest, why: str, payment_id: str | None) -> None:
 
 
 def _restore(request: PaymentRequest, payment_id: str | None) -> None:
-    """Remove the flag of a reorged payment: the named one, else the newest."""
+    """Remove the flag of the payment with this id. Without an id, it is the newest reorged payment."""
     lost = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=True)
     if payment_id is not None:
         lost = lost.filter(pk=payment_id)

@@ -19,7 +19,7 @@ _ENDS = {
 
 
 def deliver(request: PaymentRequest, amount: int, why: str, payment: Payment | None) -> Payment:
-    """Complete a swap whose delivery of `amount` base units is verified."""
+    """Complete a swap: its delivery of `amount` base units is verified."""
     destination = facts.new_hash(request)
     attempt = _start(request, amount, why, payment)
     swap = attempt.payment.swap
@@ -40,7 +40,7 @@ def deliver(request: PaymentRequest, amount: int, why: str, payment: Payment | N
 
 
 def end(request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | None) -> Payment:
-    """Fail a swap because its provider reports a failure or another result."""
+    """Fail a swap: its provider reports a failure or another result."""
     attempt = _start(request, request.amount_remaining or request.amount, why, payment)
     status = SwapStatus(_ENDS[outcome], raw=_ENDS[outcome].value)
     ended = read_status(status, _journey(request))
@@ -50,7 +50,7 @@ def end(request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | 
 
 
 def _start(request: PaymentRequest, amount: int, why: str, payment: Payment | None) -> Attempt:
-    """Lease a payment as a swap whose own transaction is mined."""
+    """Lease a payment and make it a swap. The customer's own transaction is mined."""
     attempt = lease(request, why, payment)
     columns: dict[str, Any] = {
         "type": Payment.Type.SWAP,

@@ -1,7 +1,7 @@
-"""Check the balances of the gas accounts in a periodic task, and store them for `/metrics` and the portal.
+"""Check the balances of the gas accounts, and store them for `/metrics` and the portal. A periodic task.
 
-The relayer stores a balance only while something waits. An account that runs dry offers no relay, so without this task
-its balance would never change again.
+Otherwise a balance is stored only while a transaction waits. If an account has too little coin, no sponsored route
+is offered. Then nothing waits, and without this task the balance would never change again.
 """
 
 import logging
@@ -22,13 +22,13 @@ logger = logging.getLogger(__name__)
 
 Client = Callable[[Chain], ChainClient]
 
-# A task's soft time limit is 45 s. A slower chain keeps its last balance.
+# The task's soft time limit is 45 s. If a chain is slower than this, its last balance stays.
 TIMEOUT_SECONDS = 20.0
 _THREADS = 8
 
 
 def check_balances(*, client: Client = get_client, now: Callable[[], datetime] = timezone.now) -> int:
-    """Store the balance of the gas account of each chain on which payments are sponsored; return how many were read.
+    """Store the gas account's balance on each chain that sponsors payments. Return how many balances were read.
 
     Safe to run concurrently: the last write wins.
     """

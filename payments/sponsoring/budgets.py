@@ -1,7 +1,8 @@
-"""Reserve what relays may cost from the day's budget of a chain, under the lock of its gas account.
+"""Reserve the cost of sponsored transactions from a chain's daily budget, under the lock of its gas account.
 
-The rows of the authorizations are the ledger: the sum of their costs of a day is what is spent and reserved. What a
-relay may cost at most is reserved before anything is stored; a dead authorization returns it.
+There is no ledger besides the authorizations: the sum of their costs on a day is what is spent and reserved. The
+maximum cost is reserved before anything is stored. An authorization that can't be used any more releases its
+reservation.
 """
 
 from datetime import date
@@ -14,7 +15,7 @@ from payments.sponsoring.terms import FAILED_RELAYS, MAX_ACCOUNTS, address_of, b
 
 
 def gas_account(chain: Chain) -> GasAccount | None:
-    """Return the operator's account on the chain; None without a key."""
+    """Return the operator's account on the chain, or None if there is no key for it."""
     if not (address := address_of(chain)):
         return None
     account, _ = GasAccount.objects.get_or_create(chain=chain, address=address)
@@ -22,14 +23,14 @@ def gas_account(chain: Chain) -> GasAccount | None:
 
 
 def lock(account: GasAccount) -> None:
-    """Lock the account's row until the transaction ends. Reservations of a chain follow each other."""
+    """Lock the account's row until the transaction ends, so that only one reservation at a time is made."""
     GasAccount.objects.select_for_update(no_key=True).get(pk=account.pk)
 
 
 def may_reserve(request: PaymentRequest, cost: int, day: date, *, besides: int | None = None) -> bool:
-    """Whether a relay of this cost fits. To reserve it, the caller holds the lock of the gas account.
+    """Whether the budget has room for this cost. To reserve it, hold the lock of the gas account.
 
-    `besides` is the id of an authorization whose own reservation is replaced.
+    If the cost replaces the reservation of an authorization, `besides` is that authorization's id.
     """
     rows = Authorization.objects.filter(chain=request.chain_id, day=day)
     if besides is not None:
@@ -44,9 +45,10 @@ def may_reserve(request: PaymentRequest, cost: int, day: date, *, besides: int |
 
 
 def may_open_account(request: PaymentRequest) -> bool:
-    """Whether the operator's account may open the recipient's token account.
+    """Whether the operator may pay for opening the recipient's token account.
 
-    A recipient can close it and keep its rent, so each one is opened once, and only some for a merchant.
+    A recipient can close the account and keep the rent that the operator paid. So each account is opened only once,
+    and only a limited number for each merchant.
     """
     opened = Authorization.objects.filter(
         chain=request.chain_id, deposit__gt=0, cost__gt=0, signed_at__isnull=False
@@ -57,12 +59,12 @@ def may_open_account(request: PaymentRequest) -> bool:
 
 
 def is_barred(payer: str, day: date) -> bool:
-    """Whether too many relays for this payer failed today, on any chain."""
+    """Whether too many transactions for this payer failed today, on any chain."""
     failed = Relay.objects.filter(authorization__payer=payer, authorization__day=day, succeeded=False)
     return failed.count() >= FAILED_RELAYS
 
 
 def spent_on(chain: Chain, day: date) -> int:
-    """Return what is spent and reserved, in base units of the chain's coin."""
+    """Return the sum of spent and reserved amounts, in base units of the chain's coin."""
     rows = Authorization.objects.filter(chain=chain, day=day)
     return int(rows.aggregate(total=Sum("cost"))["total"] or 0)

@@ -1,8 +1,8 @@
-"""Send transactions that payers signed first and the operator's account signs last (Solana), until they are final.
+"""Send transactions that the payer signs first and the operator's account signs last (Solana).
 
-A transaction is fixed once the payer has signed it, and it has no nonce: it is sent again until it is in a final block,
-or until its authorization is dead (`settling`). A node simulates it before each send, so one that would fail now is
-not sent, and costs nothing.
+Once the payer has signed it, a transaction can't change, and it has no nonce. So it is sent again until it is in a
+final block, or until its authorization can't be used any more (`settling`). A node simulates it before each send.
+If it would fail, it isn't sent, so it costs nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ _FINAL = Finality.parse("finalized")
 
 
 class CosignedPass(Pass):
-    """One pass over an account's transactions and the payers' transactions that wait for its signature."""
+    """One pass: handle an account's transactions, and the payers' transactions that wait for its signature."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class CosignedPass(Pass):
         self._rules = rules
 
     def run(self) -> dict[str, Any]:
-        """Do what is due; return the columns of the account to store. Raises ChainError."""
+        """Do what is due. Return the columns to store in the account. Raises ChainError."""
         waiting = self._end_decided()
         balance = self._client.balances(self._account.address, [""]).get("")
-        # New ones come first, and those that no node accepts take no room: they could hold up all others.
+        # New transactions come first. Those that no node accepts don't count, because they could block all others.
         accepted = sum(relay.sent_at is not None and _postponed_at(relay) is None for relay in waiting)
         self._relay_next(waiting, MAX_WAITING - accepted)
         for relay in self._to_send_again(waiting):
@@ -54,9 +54,10 @@ class CosignedPass(Pass):
         return {"balance": balance, "looked_at": self._now()}
 
     def _to_send_again(self, waiting: Sequence[Relay]) -> list[Relay]:
-        """Return the transactions to send again: all that a node accepted, and some of those that none accepts now.
+        """Return the transactions to send again: all that a node accepted before, and some of those that none
+        accepts now.
 
-        Transactions whose request was paid otherwise are not sent again.
+        A transaction is not sent again if its request was paid in another way.
         """
         useful = [relay for relay in waiting if _is_useful(relay)]
         postponed = {relay.pk: at for relay in useful if (at := _postponed_at(relay)) is not None}
@@ -74,7 +75,10 @@ class CosignedPass(Pass):
             Authorization.objects.filter(pk=authorization.pk).update(postponed_at=None)
 
     def _end_decided(self) -> list[Relay]:
-        """End the transactions in final blocks, with what they cost, and the dead ones; return those in no block."""
+        """End transactions that are in final blocks, with their cost, and those that can't be mined any more.
+
+        Return the transactions that are in no block.
+        """
         relays = list(self._under_way())
         if not relays:
             return []
@@ -108,12 +112,12 @@ class CosignedPass(Pass):
         return False
 
     def _is_lost(self, relay: Relay) -> bool:
-        """Whether a fork took a transaction away whose payment was decided. Finality checks report the payment."""
+        """Whether a fork removed the transaction of a decided payment. The finality check reports that payment."""
         is_decided = relay.authorization is None or relay.authorization.ended_at is not None
         return is_decided and self._now() - relay.signed_at > terms.LIFETIME
 
     def _relay(self, authorization: Authorization) -> bool:
-        """Sign, store and send the transaction of an authorization; False if the account may not sign it."""
+        """Sign, store and send an authorization's transaction. Return False if this account can't sign it."""
         unsigned = bytes(authorization.transaction or b"")
         if self._rules.fee_payer_of(unsigned) != self._account.address:
             return False
@@ -125,7 +129,7 @@ class CosignedPass(Pass):
         return relay is not None
 
     def _stored(self, authorization: Authorization, unsigned: bytes) -> Relay | None:
-        """Store the signed transaction, unless its payment was decided or dropped meanwhile."""
+        """Store the signed transaction. Return None if its payment was decided or dropped meanwhile."""
         signed = self._rules.sign(unsigned, self._key)
         with transaction.atomic():
             _, stored = self._locked(authorization)
@@ -153,7 +157,10 @@ def _postponed_at(relay: Relay) -> datetime | None:
 
 
 def _is_useful(relay: Relay) -> bool:
-    """Whether the transaction still pays what remains, or its payment is decided and a fork may have dropped it."""
+    """Whether it still makes sense to send the transaction.
+
+    It does if it pays the unpaid rest. It also does if its payment is decided, because a fork may have removed it.
+    """
     authorization = relay.authorization
     if authorization is None or authorization.payment is None or not authorization.payment.is_open:
         return True

@@ -19,13 +19,13 @@ from payments.sponsoring.terms import REQUESTS_SHARE, address_of, budget_of, is_
 
 Client = Callable[[Chain], ChainClient]
 
-# A relay reserves its gas limit at twice the base fee, which is about four times the usual fee of a transfer.
+# A reservation is about four times the usual fee of a transfer: it is the gas limit at twice the base fee.
 _RESERVED = 4
 _FUND = "Send it {symbol}: enough for two days of the budget (docs/sponsored-payments.md)."
 
 
 def check(*, client: Client = get_client, now: Callable[[], datetime] = timezone.now) -> Iterator[Finding]:
-    """Yield the findings of each chain with a budget or with transactions under way."""
+    """Yield the findings of each chain that has a budget, or transactions that wait."""
     if not any(settings.SPONSOR_KEYS.values()) and not settings.SPONSOR_DAILY_BUDGET:
         yield fine("sponsoring", "off: customers pay the network fee themselves")
     else:
@@ -105,7 +105,7 @@ def _of_stuck(chain: Chain, now: datetime) -> Iterator[Finding]:
 
 
 def _address(chain: Chain) -> str:
-    """Return the address of the operator's account; empty without a valid key."""
+    """Return the operator's address, or "" if there is no valid key."""
     try:
         return address_of(chain)
     except Exception:

@@ -1,4 +1,4 @@
-"""Prometheus metrics of sponsored payments, with the chain's id as a label. Amounts are in the chain's native coin."""
+"""Prometheus metrics of sponsored payments. The label `chain` is the chain's id. Amounts are in its native coin."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -23,14 +23,14 @@ def count_sent(chain: Chain) -> None:
 
 
 def count_ended(chain: Chain, *, succeeded: bool | None, fee: int | None) -> None:
-    """Count a transaction that ended; `succeeded` is None if no block can have it. `fee` is in base units."""
+    """Count a transaction that ended. `succeeded` is None if it can't be mined any more. `fee` is in base units."""
     outcome = {True: "succeeded", False: "failed", None: "dropped"}[succeeded]
     RELAYS.labels(str(chain.pk), outcome).inc()
     FEES.labels(str(chain.pk)).inc(_coins(chain, fee or 0))
 
 
 def collect() -> Iterator[Metric]:
-    """Yield the gauges, for chains on which payments are sponsored or something waits. Queries no node."""
+    """Yield the gauges of chains that sponsor payments or have transactions that wait. Queries no node."""
     now = timezone.now()
     balance = _gauge("quittance_sponsor_balance", "Balance of the sponsor's account at the last check.")
     age = _gauge("quittance_sponsor_balance_age_seconds", "Seconds since the balance was checked.")
@@ -63,5 +63,5 @@ def _gauge(name: str, documentation: str, *labels: str) -> GaugeMetricFamily:
 
 
 def _coins(chain: Chain, units: int) -> float:
-    """Return the amount in whole coins, as Prometheus shows it. No amount is computed from it."""
+    """Return the amount in whole coins, for Prometheus only: a float is too inexact for further computation."""
     return float(Decimal(units).scaleb(-chain.family.native_decimals)) if chain.is_installed else 0.0

@@ -11,9 +11,10 @@ from payments.models import Authorization, Route
 def store_authorization(
     route: Route, now: datetime, terms: dict[str, Any], *, renewed: dict[str, Any] | None = None
 ) -> Authorization | None:
-    """Store the route's authorization with these `terms` unless it has one; return the route's authorization.
+    """Store an authorization with these `terms` if the route has none. Return the route's authorization.
 
-    `renewed` are columns that replace those of an existing one. None if the payer has signed that one already.
+    If there is one already, the columns `renewed` replace its columns. Return None if the payer has signed it
+    already.
     """
     request = route.request
     with transaction.atomic():

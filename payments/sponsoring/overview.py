@@ -1,4 +1,4 @@
-"""What sponsoring has left on each chain, and what waits, for `/metrics`, `doctor` and the portal. Queries no node.
+"""The budget and the waiting transactions of each chain, for `/metrics`, `doctor` and the portal. Queries no node.
 
 All amounts are in base units of the chain's coin.
 """
@@ -20,7 +20,7 @@ STUCK_AFTER = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Waiting:
-    """A number of waiting rows, and since when the oldest of them waits."""
+    """How many rows wait, and since when the oldest of them waits."""
 
     number: int = 0
     since: datetime | None = None
@@ -36,9 +36,10 @@ _NONE = Waiting()
 class Sponsoring:
     """Sponsored payments on one chain.
 
-    - `account` is that of the current key; None without a key, or before it was first checked.
-    - `budget` is the day's, `spent` the part of it that is spent or reserved.
-    - `unsent`: signatures whose transfer is not sent yet. `unmined`: transactions that no block has, by any account.
+    - `account` belongs to the current key. It is None without a key, or before its first check.
+    - `budget` is for a day; `spent` is the part of it that is spent or reserved.
+    - `unsent`: signatures whose transfer is not sent yet.
+    - `unmined`: transactions of any account that are in no block.
     """
 
     chain: Chain
@@ -54,14 +55,14 @@ class Sponsoring:
 
     @property
     def is_low(self) -> bool:
-        """Whether the account can't pay what is left of the day's budget. False if its balance is unknown."""
+        """Whether the account's balance is less than the rest of the day's budget. False if the balance is unknown."""
         return (
             self.account is not None and self.account.balance is not None and self.account.balance < self.left
         )
 
 
 def overview(now: datetime) -> list[Sponsoring]:
-    """Return each chain on which payments are sponsored or something waits, by name."""
+    """Return the chains that sponsor payments or have transactions that wait, by name."""
     unsent, unmined = _unsent(), _unmined()
     day = now.astimezone(UTC).date()
     rows = []
@@ -82,9 +83,9 @@ def overview(now: datetime) -> list[Sponsoring]:
 
 
 def unmined_relays() -> QuerySet[Relay]:
-    """Return the transactions of gas accounts that no block has, as far as the last lookup showed.
+    """Return the gas accounts' transactions that were in no block at the last lookup.
 
-    One that a block has is under way until the block is deep enough; it is not among them.
+    A transaction in a block that isn't deep enough has not ended, but is left out here.
     """
     payment = "authorization__payment"
     is_mined = Q(**{f"{payment}__status": Payment.Status.COMPLETED}) | Q(
@@ -94,13 +95,16 @@ def unmined_relays() -> QuerySet[Relay]:
 
 
 def stuck_relays(chain: Chain, now: datetime) -> QuerySet[Relay]:
-    """Return the transactions on this chain that are stuck, the oldest first. Those after one wait for it."""
+    """Return this chain's stuck transactions, the oldest first. Later transactions wait for them."""
     rows = unmined_relays().filter(account__chain=chain, created_at__lt=now - STUCK_AFTER)
     return rows.select_related("account", "authorization").order_by("created_at", "pk")
 
 
 def _unsent() -> dict[int, Waiting]:
-    """Count the signed transfers without a stored transaction, unless a block has them in one that others sent."""
+    """Count the signed transfers without a stored transaction.
+
+    Leave out those that others sent and that are in a block.
+    """
     rows = Authorization.objects.filter(
         signed_at__isnull=False,
         ended_at__isnull=True,

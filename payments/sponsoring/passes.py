@@ -1,4 +1,4 @@
-"""What a pass over an account's transactions has in common on all chains: the lease, storing, sending and the cost."""
+"""The part of a pass over a gas account's transactions that all chains share: lease, storing, sending and cost."""
 
 import logging
 from abc import ABC, abstractmethod
@@ -35,7 +35,7 @@ CHANGED = (
 
 
 class LeaseLost(Exception):
-    """Another worker may hold the account."""
+    """Another worker may have the account's lease."""
 
 
 def unsent(chain: Chain) -> QuerySet[Authorization]:
@@ -53,9 +53,9 @@ def unsent(chain: Chain) -> QuerySet[Authorization]:
 
 
 class Pass(ABC):
-    """One pass over an account's transactions and the authorizations that wait for one.
+    """One pass: handle an account's transactions, and the authorizations that wait for one.
 
-    `_key` is the account's private key, empty if it was replaced.
+    `_key` is the account's private key. It is "" if the operator has replaced the key.
     """
 
     def __init__(
@@ -75,12 +75,13 @@ class Pass(ABC):
 
     @abstractmethod
     def _relay(self, authorization: Authorization) -> bool:
-        """Store and send a transaction of an authorization; False if that is not possible now."""
+        """Store and send a transaction of an authorization. Return False if that is not possible now."""
 
     def _relay_next(self, waiting: Sequence[Relay], room: int) -> None:
-        """Send what waits for a transaction, `room` at most, beside the transactions that wait to be mined.
+        """Send transactions of at most `room` authorizations.
 
-        A payer has few places, because one who empties the account makes all of them fail at once.
+        Each payer may have only a few unmined transactions. A payer who empties their account makes all of them
+        fail at once.
         """
         if not self._key:
             self._hand_over()
@@ -101,13 +102,13 @@ class Pass(ABC):
                     self._postpone(each)
 
     def _hand_over(self) -> None:
-        """Make the account of the current key due, since this one's key was rotated away."""
+        """This account's key was replaced: make the account of the current key due."""
         successor = budgets.gas_account(self._chain)
         if successor is not None and unsent(self._chain).exists():
             GasAccount.objects.filter(pk=successor.pk, next_look_at=None).update(next_look_at=self._now())
 
     def _next(self) -> QuerySet[Authorization]:
-        """Return the authorizations to send, new ones first: those that could not be sent must not hold up others."""
+        """Return the authorizations to send, new ones first. One that can't be sent must not delay others."""
         first = F("postponed_at").asc(nulls_first=True)
         return unsent(self._chain).order_by(first, "signed_at")
 
@@ -162,10 +163,10 @@ class Pass(ABC):
         metrics.count_ended(self._chain, succeeded=succeeded, fee=fee)
 
     def _send(self, relay: Relay) -> bool:
-        """Send the stored bytes; return whether a node may have accepted them."""
+        """Send the stored bytes. Return True if a node may have accepted them."""
         if not self._lease.holds(self._account.pk):
             raise LeaseLost
-        # A node that accepted it may not have passed it on.
+        # On a repeat, send to all nodes: the first node may not have passed the transaction on.
         sent = self._send_raw(relay.raw, to_all=relay.sent_at is not None)
         if sent is not Sent.REJECTED:
             if relay.sent_at is None and len(relay.hashes) == 1:
@@ -185,7 +186,8 @@ class Pass(ABC):
     def _locked(self, authorization: Authorization) -> tuple[PaymentRequest, Authorization | None]:
         """Lock the request, the lease and the authorization.
 
-        It is None if its payment was decided or dropped; it is dropped here if another payment has arrived meanwhile.
+        Return None as the authorization if its payment was decided or dropped. If another payment has arrived
+        meanwhile, the authorization is dropped here.
         """
         request = lock_request(authorization.request_id)
         self._require_lease()
@@ -197,7 +199,7 @@ class Pass(ABC):
         return request, stored
 
     def _point_to(self, authorization: Authorization, transaction_hash: str) -> None:
-        """Let the payment follow the newest transaction, unless another one has used the authorization."""
+        """Let the payment follow its newest transaction, unless the authorization was used by another one."""
         payment = Payment.objects.select_related("lookup").get(pk=authorization.payment_id)
         if payment.is_open and payment.lookup.block_number is None:
             follow(payment, transaction_hash, self._now())
@@ -216,10 +218,10 @@ def pays_what_remains(authorization: Authorization | None, request: PaymentReque
 
 
 def settle_cost(authorization: Authorization) -> None:
-    """Write what the authorization cost, once nothing of it can be mined any more."""
+    """Store the authorization's actual cost, once none of its transactions can be mined any more."""
     relays = list(Relay.objects.filter(authorization=authorization))
     if any(relay.succeeded is not None and relay.fee is None for relay in relays):
-        return  # the receipt doesn't show all of the fee, so the most that it can be stays reserved
+        return  # the receipt doesn't show the whole fee, so the maximum stays reserved
     if all(relay.ended_at is not None for relay in relays):
         has_opened = authorization.deposit is not None and any(relay.succeeded for relay in relays)
         deposit = authorization.deposit if has_opened else None

@@ -1,17 +1,17 @@
-"""Send signed transfers by the operator's gas account of each chain.
+"""Send signed transfers from the operator's gas account on each chain.
 
-One worker at a time leases the account's row, so its nonces have no gap and no two transactions:
+Only one worker at a time leases the account's row. So no nonce is left out, and none is used for two transfers:
 
-1. The next nonce, the signed bytes and the payment's hash are stored in one transaction, under the lease.
-2. Only then the bytes are sent. After a crash, another worker sends the same bytes.
-3. A transaction that is not mined in time is signed again with higher fees, which are stored before it is sent. If its
-   authorization is dead meanwhile, an empty transaction takes its place. If it was never sent, and its request was paid
-   otherwise, that happens at once.
+1. The worker stores the next nonce, the signed bytes and the payment's hash in one database transaction.
+2. Then it sends the bytes. If it crashes, another worker sends the same bytes.
+3. If the transaction is not mined in time, the worker signs it again with higher fees, and stores it before sending it.
+   If the authorization can't be used any more, an empty transaction with the same nonce is sent instead. If the request
+   was paid otherwise before the transaction was first sent, that happens at once.
 
-A transaction ends when one of those with its nonce is as deep as the chain requires. If it failed, its authorization
-gets another one as long as a simulation succeeds, the budget has room and the payer is not barred.
+A transaction ends when it, or another one with its nonce, is as deep as the chain requires. If it failed, its
+authorization gets another one, as long as a simulation succeeds, the budget has room and the payer is not barred.
 
-On Solana there are no nonces, and the account only adds its signature to the payer's transaction (see `cosigned`).
+Solana has no nonces. There, the account only adds its signature to the payer's transaction (see `cosigned`).
 """
 
 import logging
@@ -45,7 +45,7 @@ Client = Callable[[Chain], ChainClient]
 
 PAUSE = timedelta(seconds=2)
 PAUSE_AFTER_FAILURE = timedelta(seconds=15)
-# Nodes accept only some waiting transactions of one account.
+# Nodes accept only a few unmined transactions from one account.
 MAX_WAITING = 16
 SENT_AGAIN_AFTER = timedelta(seconds=10)
 STUCK_AFTER = timedelta(seconds=30)
@@ -63,7 +63,7 @@ GAS_ACCOUNTS = Queue(
 def relay_due(
     chain_id: int, *, client: Client = get_client, now: Callable[[], datetime] = timezone.now
 ) -> int:
-    """Send what is due on this chain; return how many accounts were due."""
+    """Send what is due on this chain. Return how many accounts were due."""
     lease = GAS_ACCOUNTS.claim(now(), 1, chain_id)
     if not lease.keys:
         return 0
@@ -88,7 +88,7 @@ def relay_due(
                 pk=account.pk, claim_id=lease.claim_id
             )
             if held.exists():
-                # What was stored meanwhile has made the account due again.
+                # A new authorization may have made the account due again meanwhile.
                 if next_look is None and unsent(chain).exists():
                     next_look = now()
                 GasAccount.objects.filter(pk=account.pk).update(**columns, next_look_at=next_look, **FREE)
@@ -96,7 +96,7 @@ def relay_due(
 
 
 class _Pass(Pass):
-    """One pass over an account's transactions and the authorizations that wait for one."""
+    """One pass on a chain with nonces."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class _Pass(Pass):
         self._mined = 0
 
     def run(self) -> dict[str, Any]:
-        """Do what is due; return the columns of the account to store. Raises ChainError."""
+        """Do what is due. Return the columns to store in the account. Raises ChainError."""
         mined = self._client.transaction_counts([self._account.address])[self._account.address]
         self._mined = mined
         self._end_mined(mined)
@@ -130,7 +130,7 @@ class _Pass(Pass):
     # --- mined transactions -----------------------------------------------------------------------------------------
 
     def _end_mined(self, mined: int) -> None:
-        """End the transactions whose nonces are used in blocks that are deep enough, with what they cost."""
+        """End transactions whose nonce was used in a block that is deep enough. Store their cost."""
         past = [relay for relay in self._under_way() if _place(relay) < mined]
         used = [relay for relay in past if self._is_due(relay.authorization)]
         if not used:
@@ -156,10 +156,7 @@ class _Pass(Pass):
             self._end_foreign(relay)
 
     def _end_foreign(self, relay: Relay) -> None:
-        """End a transaction whose nonce was used by one that is not ours, once it can't be mined any more.
-
-        A node may not know ours yet: it may have been sent even if that is not stored, by a worker that died.
-        """
+        """Our own may be on its way: a worker may have sent it, and crashed before it stored that."""
         if self._now() - relay.signed_at > terms.LIFETIME:
             logger.error("nonce %d of %s was used by others with its key", relay.nonce, self._account)
             self._end(relay, succeeded=None, fee=None)
@@ -167,9 +164,9 @@ class _Pass(Pass):
     # --- waiting transactions ---------------------------------------------------------------------------------------
 
     def _push(self, relay: Relay) -> None:
-        """Send the transaction again, with higher fees if it waits too long.
+        """Send the transaction again. If it waits too long, raise its fees first.
 
-        If it was never sent and is not needed any more, it must not be sent: an empty one takes its place at once.
+        If it was never sent and is not needed any more, send an empty one in its place.
         """
         now = self._now()
         if self._must_not_be_sent(relay):
@@ -178,7 +175,7 @@ class _Pass(Pass):
                 self._send(relay)
             return
         block_time = timedelta(milliseconds=self._chain.block_time_ms)
-        # One that no node takes counts too: its fees may be too low for their pools.
+        # A transaction that no node accepts counts as stuck too: its fees may be too low.
         is_stuck = now - relay.signed_at >= max(STUCK_AFTER, STUCK_BLOCKS * block_time)
         if is_stuck and self._key:
             relay = self._signed_again(relay)
@@ -186,11 +183,13 @@ class _Pass(Pass):
             self._send(relay)
 
     def _signed_again(self, relay: Relay) -> Relay:
-        """Store the transaction with higher fees; return the relay.
+        """Store the transaction with higher fees.
 
-        An empty one takes its place if its authorization is dead or no longer pays what remains, or if the budget has
-        no room for it while others wait behind it. Unless its own fees are too low, higher ones would not help: the
-        chain or the nodes are slow.
+        In two cases, an empty transaction replaces it. The authorization can't be used any more, or no longer pays
+        the unpaid rest. Or the budget has no room for the fees, and others wait for this nonce.
+
+        The fees are raised only if they are too low. Otherwise the chain or the nodes are slow, and higher fees
+        don't help.
         """
         authorization = relay.authorization
         empty = self._client.prepare(
@@ -260,7 +259,7 @@ class _Pass(Pass):
     # --- new transactions -------------------------------------------------------------------------------------------
 
     def _relay(self, authorization: Authorization) -> bool:
-        """Store and send a transaction of an authorization; False if it would fail or cost too much now."""
+        """Store and send a transaction of an authorization. Return False if it would fail or cost too much now."""
         if authorization.ends_at is None or authorization.ends_at <= self._now():
             return False
         if not self._lease.holds(self._account.pk):
@@ -269,7 +268,8 @@ class _Pass(Pass):
         try:
             unsigned = self._client.prepare(call, sender=self._account.address, spending=Spending("", 0))
         except TransferRefused as refusal:
-            # The payer may have moved the money since, or the account lacks coin: it is tried again until it is dead.
+            # The payer may have moved the money, or the account lacks coin. It is tried again until the authorization
+            # ends.
             logger.warning("authorization %d is not sent: %s", authorization.pk, refusal)
             return False
         if not isinstance(unsigned, dict) or int(unsigned["gas"], 16) > terms.MAX_GAS:
@@ -280,7 +280,7 @@ class _Pass(Pass):
         return relay is not None
 
     def _stored(self, authorization: Authorization, unsigned: dict[str, Any], data_fee: int) -> Relay | None:
-        """Store the transaction with the next nonce, unless its payment was decided or dropped meanwhile."""
+        """Store the transaction with the next nonce. Return None if its payment was decided or dropped meanwhile."""
         with transaction.atomic():
             request, stored = self._locked(authorization)
             if stored is None or stored.day is None:
@@ -288,7 +288,8 @@ class _Pass(Pass):
             reserved, spent = stored.cost or 0, _spent(stored)
             cost = max(spent + self._rules.max_cost(unsigned) + data_fee, reserved)
             if cost > reserved and not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
-                # What was stored is sent, for what was reserved. Too cheap, it would hold up every later nonce.
+                # The budget has no room for more, so send it for the cost that was reserved. If that is too little,
+                # don't send it: it would delay every later nonce.
                 capped = self._rules.capped(unsigned, reserved - spent - data_fee)
                 if capped is None:
                     return None
@@ -312,7 +313,6 @@ class _Pass(Pass):
 
 
 def _place(relay: Relay) -> int:
-    """Return the relay's nonce."""
     if relay.nonce is None:
         raise TypeError("a gas account's transaction has a nonce")
     return relay.nonce
@@ -334,7 +334,7 @@ def _fees(unsigned: dict[str, Any]) -> dict[str, Any]:
 
 
 def deep_enough(head: Head, finality: Finality) -> int | None:
-    """Return the height of the newest block that is as deep as the chain requires; None if there is none."""
+    """Return the height of the newest block that is as deep as the chain requires, or None."""
     if finality.confirmations is not None:
         return max(head.latest - finality.confirmations + 1, 0)
     return head.tagged(finality.tag or "finalized")

@@ -1,11 +1,11 @@
-"""Find out on the chain how the authorizations ended that payers were given to sign.
+"""Find out on the chain how authorizations ended: they were used, or they expired.
 
-One that was used is found by the token's log, whether or not anything was submitted here. One that can't be used any
-more is dead: two nodes say so of one block that is as deep as the chain requires and whose own time is past the end of
-the signature. Our clock decides nothing.
+The token's log shows that an authorization was used, even if nothing was submitted here. An authorization is *dead*
+if it can't be used any more. Two nodes must report this for the same block. That block must be as deep as the chain
+requires, and its own time must be after the end of the signature. Our clock doesn't count.
 
-On Solana only the operator's account can send what a payer signed. Its transaction is decided once it is in a final
-block, or once two nodes have a final block above the last height at which it can land, and no such transaction.
+On Solana, only the operator's account can send the payer's transaction. The transaction counts once it is in a
+final block. It is dead once two nodes have a final block above `last_valid_height` and don't know it.
 """
 
 import logging
@@ -72,7 +72,7 @@ AUTHORIZATIONS = Queue(
 def settle_due(
     chain_id: int, *, client: Client = get_client, now: Callable[[], datetime] = timezone.now
 ) -> int:
-    """Check a batch of the authorizations that are due on this chain; return how many there were."""
+    """Check a batch of the chain's due authorizations. Return their number."""
     lease = AUTHORIZATIONS.claim(now(), BATCH, chain_id)
     if not lease.keys:
         return 0
@@ -81,7 +81,7 @@ def settle_due(
         rows = Authorization.objects.filter(pk__in=lease.keys).select_related("token", "chain", "payment")
         authorizations = list(rows.order_by("token_id", "pk"))
         pauses: dict[int, timedelta] = {}
-        # One token whose contract fails must not hold up those of others.
+        # A token whose contract fails must not delay other tokens' authorizations.
         for _, group in groupby(authorizations, key=lambda each: each.token_id):
             of_token = list(group)
             try:
@@ -111,7 +111,7 @@ def _settle(
     lease: Lease,
     now: Callable[[], datetime],
 ) -> tuple[set[int], set[int]]:
-    """Connect the used ones with their transactions, and end the dead ones.
+    """Connect used authorizations with their transactions, and end the dead ones.
 
     Return the ids of those that ended, and of those to check more rarely: no node returns the transaction that used
     them, or their result could not be stored.
@@ -177,7 +177,7 @@ def _settle_cosigned(
     now: Callable[[], datetime],
     failed: set[int],
 ) -> set[int]:
-    """End those whose transaction is in a final block, and the dead ones; return the ids of those that ended.
+    """End authorizations whose transaction is in a final block, and dead ones. Return the ids of those that ended.
 
     Those whose result could not be stored are added to `failed`.
     """
@@ -189,7 +189,7 @@ def _settle_cosigned(
         if each.pk in hashes
     }
     fates = reader.fates(pending) if pending else {}
-    # What the operator's account did not sign is in no block.
+    # Without the signature of the operator's account, a transaction is in no block.
     height = reader.height() if len(pending) < len(authorizations) else 0
     ended = set()
     for each in authorizations:
@@ -221,7 +221,7 @@ def _is_timed_out(authorization: Authorization, now: datetime) -> bool:
 
 @dataclass(frozen=True)
 class _Fate:
-    """How an authorization ended. Without a `code`, the transaction that used it decides its payment."""
+    """How an authorization ended. If `code` is None, the transaction that used it decides its payment."""
 
     code: FailureCode | None
 
@@ -229,7 +229,10 @@ class _Fate:
 def _fate(
     authorization: Authorization, deep: AuthorizationStates, found: Mapping[int, tuple[str, bool]]
 ) -> _Fate | None:
-    """Return how the authorization ended, for certain; None while it can still be used, or its use is not found yet."""
+    """Return how the authorization ended, or None if it didn't.
+
+    None also means that it was used, but its use wasn't found yet.
+    """
     if deep.used[authorization.terms.key]:
         if (use := found.get(authorization.pk)) is None:
             return None
@@ -246,9 +249,9 @@ def _end(
     *,
     hash_: str | None = None,
 ) -> bool:
-    """End the authorization and, with a code, its open payment. Return False if the lease was lost.
+    """End the authorization. With a code, fail its open payment. Return False if the lease was lost.
 
-    An empty `hash_` means that nothing was sent: False is returned if a worker has stored a transaction meanwhile.
+    An empty `hash_` means that nothing was sent. If a worker has stored a transaction meanwhile, False is returned.
     """
     with transaction.atomic():
         request = lock_request(authorization.request_id)
@@ -258,7 +261,7 @@ def _end(
             return False
         if code is not None and stored.payment is not None:
             fail(stored.payment, request, code, now)
-        # Only a reorganisation deeper than the required depth can bring a dead one back.
+        # A dead authorization can come back only by a reorganisation that is deeper than the required depth.
         is_recent = now < stored.created_at + CHECKED_FOR
         may_return = code == FailureCode.AUTHORIZATION_EXPIRED and hash_ != "" and is_recent
         Authorization.objects.filter(pk=stored.pk).update(
@@ -271,11 +274,11 @@ def _end(
 def fail(
     payment: Payment, request: PaymentRequest, code: FailureCode, now: datetime, message: str = ""
 ) -> None:
-    """Fail the open payment of the locked request, whose authorization is dead."""
+    """Fail the open payment of a dead authorization. The request must be locked."""
     if not payment.is_open:
         return
     failed = Failed(payment, code, message or _MESSAGES[code])
-    # Write the lookup first: workers lock the two in this order.
+    # Write the lookup first, since workers lock the lookup before the payment.
     Lookup.objects.filter(of_payment=payment).update(**failed_lookup(failed, now))
     columns = failed_columns(failed, now)
     if move_payment(payment, Payment.Status.FAILED, actor="sponsoring", reason=code.value, **columns):

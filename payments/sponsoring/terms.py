@@ -1,4 +1,4 @@
-"""When the operator pays the network fee for a payer, and for how much. Pure, apart from the settings."""
+"""When the operator pays the network fee for a payer, and how much. Reads nothing but the settings."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -17,41 +17,41 @@ MAX_GAS = 200_000
 MERCHANTS_SHARE = 2
 REQUESTS_SHARE = 100
 FAILED_RELAYS = 2
-# Of one request, at a time: nodes are queried for each, and anyone can name a wallet with enough tokens.
+# The maximum number of unsigned authorizations of a request at one time. Each costs queries to nodes, and anyone can
+# name a wallet that has enough tokens.
 MAX_UNSIGNED = 20
 MAX_ACCOUNTS = 20
 """How many recipients' token accounts the operator opens for one merchant on a chain, in all."""
 
 
 def rules_of(chain: Chain) -> Authorizations | None:
-    """Return how signatures move tokens on the chain; None if they don't."""
+    """Return how a signature moves tokens on this chain, or None if it can't."""
     return chain.family.authorizations if chain.is_installed else None
 
 
 def cosigning_of(chain: Chain) -> Cosigning | None:
-    """Return how the operator's account signs the payer's transactions on the chain; None if it doesn't."""
+    """Return how the operator's account signs payers' transactions on this chain, or None if it doesn't."""
     return chain.family.cosigning if chain.is_installed else None
 
 
 def key_of(chain: Chain) -> str:
-    """Return the private key of the operator's account on the chain; empty without one."""
+    """Return the private key of the operator's account on the chain, or ""."""
     return settings.SPONSOR_KEYS.get(chain.chain_type, "")
 
 
 def address_of(chain: Chain) -> str:
-    """Return the address of the operator's account on the chain; empty without a key. Raises ValueError."""
+    """Return the address of the operator's account on the chain, or "" without a key. Raises ValueError."""
     rules, key = chain.family.sponsoring if chain.is_installed else None, key_of(chain)
     return rules.address_of(key) if rules is not None and key else ""
 
 
 def budget_of(chain: Chain) -> int:
-    """Return what may be spent on the chain in a day, in base units of its coin."""
+    """Return the chain's daily budget, in base units of its coin."""
     amount = settings.SPONSOR_DAILY_BUDGET.get(chain.pk, Decimal(0))
     return int(amount.scaleb(chain.family.native_decimals))
 
 
 def is_configured(chain: Chain) -> bool:
-    """Whether the operator sponsors payments on the chain."""
     can_sponsor = chain.is_installed and chain.family.sponsoring is not None
     return can_sponsor and key_of(chain) != "" and budget_of(chain) > 0
 
@@ -70,14 +70,14 @@ def is_allowed(request: PaymentRequest) -> bool:
 
 
 def valid_before(request: PaymentRequest, now: datetime) -> int:
-    """Return the end of a signature that is built now, in Unix seconds."""
+    """Return the time until which a new signature is valid, in Unix seconds."""
     return int(min(now + LIFETIME, request.expires_at).timestamp())
 
 
 def has_room(cost: int, *, budget: int, spent: int, of_merchant: int, of_request: int) -> bool:
-    """Whether a relay of this cost fits the day's budget and its shares. All amounts are in base units of the coin.
+    """Whether this cost fits the day's budget and its shares. All amounts are in base units of the coin.
 
-    No merchant gets more than half, and no request more than a hundredth, of what the others leave.
+    Of the budget that others leave, a merchant gets at most half and a request at most a hundredth.
     """
     left = budget - spent
     return (

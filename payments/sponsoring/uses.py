@@ -1,6 +1,6 @@
-"""Connect a payer's authorization with the transaction that used it, with any sender.
+"""Connect a payer's authorization with the transaction that used it. Anyone may have sent that transaction.
 
-One authorization has at most one payment, and each transaction that moved its money belongs to this payment.
+An authorization has one payment at most. Every transaction that moved its money belongs to this payment.
 """
 
 from collections.abc import Sequence
@@ -34,10 +34,10 @@ _SAME = "Another payment has the transaction that used this authorization."
 def find_uses(
     client: ChainClient, authorizations: Sequence[Authorization], *, until_block: int
 ) -> dict[int, tuple[str, bool]]:
-    """Return the transaction that used each authorization, and whether it pays, by the authorization's id.
+    """Return (hash, whether it pays) of the transaction that used each authorization, by the authorization's id.
 
-    Two nodes agree on it if nodes must agree. One that no transaction shows is missing: a node may lag or lie, or the
-    transaction can't be read yet. Raises ChainError.
+    If the chain has a quorum, two nodes must agree. An id is missing if no transaction shows the use. A node may
+    lag or lie, or the transaction can't be read yet. Raises ChainError.
     """
     reader = client.authorizations
     if reader is None or not authorizations:
@@ -65,13 +65,13 @@ def find_uses(
 
 
 def _ends(authorization: Authorization, facts: TransactionFacts) -> bool:
-    """Whether the mined transaction shows that the authorization was used or cancelled."""
+    """Whether the mined transaction used or cancelled the authorization."""
     rules = rules_of(authorization.chain)
     return rules is not None and rules.is_ended_by(authorization.terms, facts.mentions)
 
 
 def moves(authorization: Authorization, facts: TransactionFacts) -> bool:
-    """Whether the mined transaction moved the authorization's money to the request's recipient."""
+    """Whether the mined transaction moved the authorization's money to the recipient."""
     token, payer, nonce = authorization.terms.key
     return facts.succeeded and any(
         (t.token, t.sender, t.authorization) == (token, payer, nonce)
@@ -83,9 +83,11 @@ def moves(authorization: Authorization, facts: TransactionFacts) -> bool:
 def attach(
     authorization: Authorization, transaction_hash: str, now: datetime, *, actor: str
 ) -> tuple[Payment, bool]:
-    """Let the authorization's payment follow this transaction, which moved its money; return it, and whether it is new.
+    """Let the authorization's payment follow the transaction that moved its money. Return it, and whether it is
+    new.
 
-    Without a payment, one is created. If another payment of the request has the transaction, it takes over.
+    If there is no payment, one is created. If another payment of the request has the transaction, that one takes
+    over.
     """
     with transaction.atomic():
         request = lock_request(authorization.request_id)
@@ -130,12 +132,12 @@ def attach(
 
 
 def may_use_authorization(request: PaymentRequest) -> bool:
-    """Whether a signed transfer of the request has a payment, which a submitted hash may belong to."""
+    """Whether the request has a payment by authorization. A submitted hash may belong to it."""
     return Authorization.objects.filter(request=request, payment__isnull=False).exists()
 
 
 def payment_by_authorization(request: PaymentRequest, facts: TransactionFacts | None) -> Payment | None:
-    """Return the payment of the locked request whose authorization moved money in this transaction, if there is one."""
+    """Return the locked request's payment whose authorization moved money in this transaction, or None."""
     if facts is None or facts.block is None:
         return None
     rows = Authorization.objects.filter(request=request, payment__isnull=False)
@@ -147,10 +149,10 @@ def payment_by_authorization(request: PaymentRequest, facts: TransactionFacts | 
 
 
 def follow(payment: Payment, transaction_hash: str, now: datetime) -> None:
-    """Look up this transaction for the open payment of the locked request from now on."""
+    """From now on, look up this transaction for the open payment. The request must be locked."""
     columns = continuing_columns(payment, transaction_hash)
     columns["replaced_hashes"] = [each for each in columns["replaced_hashes"] if each]
-    # Write the lookup first: workers lock the two in this order.
+    # Write the lookup first, since workers lock the lookup before the payment.
     Lookup.objects.filter(of_payment=payment).update(
         transaction_hash=transaction_hash,
         first_block_time=None,
@@ -170,13 +172,13 @@ def _follow(payment: Payment, transaction_hash: str, now: datetime) -> None:
 
 
 def _reopen(payment: Payment) -> None:
-    """Verify a payment again that failed because its authorization seemed dead, or its use was not found in time."""
+    """If the payment failed because its authorization seemed dead or its use was not found in time, verify it again."""
     if payment.status == Payment.Status.FAILED and payment.failure_code in _UNDONE_BY_USE:
         reopen(payment, actor="sponsoring", reason="the authorization was used after all")
 
 
 def _check_now(payment: Payment, now: datetime) -> None:
-    """Verify a payment at once whose hash was submitted before the nodes knew the transaction."""
+    """Verify a payment now. Its hash was submitted before the nodes knew the transaction."""
     if is_given_up(payment):
         reopen(payment, actor="sponsoring", reason="found on the network")
     elif payment.is_open:
@@ -185,7 +187,7 @@ def _check_now(payment: Payment, now: datetime) -> None:
 
 
 def _absorb(payment: Payment, same: Payment, now: datetime) -> None:
-    """End the authorization's payment without an event: the other one has its transaction."""
+    """End the authorization's payment without an event, because the other payment has its transaction."""
     failed = Failed(payment, FailureCode.AUTHORIZATION_USED, _SAME)
     if payment.is_open:
         move_payment(

@@ -1,7 +1,7 @@
-"""Update the daily statistics, which exclude simulated payments. A row lock serialises the processes.
+"""Update the daily statistics. They exclude simulated payments. A row lock allows one process at a time.
 
-The history shows which requests changed; payments and deliveries count on the day on which they finished. A day is
-always recounted and replaced as a whole, so repeating it changes nothing.
+The history shows which requests changed. Payments and deliveries count on the day on which they finished. A day is
+always recounted and replaced as a whole, so counting it twice changes nothing.
 """
 
 import time
@@ -42,13 +42,13 @@ from payments.stats.histogram import BOUNDS_MS
 from payments.stats.values import count_values, late_days
 from webhooks.models import Delivery
 
-# Each run looks this far back again, because a change becomes visible at its commit, slightly after its timestamp.
+# Each run counts this period again, because a change gets its timestamp before it becomes visible.
 OVERLAP = timedelta(minutes=5)
-# A step recounts the changes of this period. A run starts no further step after this many seconds.
+# A step recounts the changes of this period. After this many seconds, a run starts no more steps.
 STEP = timedelta(days=1)
 WORK_SECONDS = 15.0
 
-# Deliveries are deleted after 30 days, so earlier days may be incomplete.
+# Deliveries are deleted after 30 days. Older days may be incomplete.
 DELIVERIES_COMPLETE = timedelta(days=28)
 
 _DAY = timedelta(days=1)
@@ -56,9 +56,9 @@ Key = Any  # A merchant's id, or None for all merchants.
 
 
 def update_statistics(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Recount the days that changed, then days that were never counted; return the number of days.
+    """Recount the days that changed, and then days that were never counted. Return the number of days.
 
-    Return 0 if another process holds the lock. A run is one transaction.
+    Return 0 if another process has the lock. A run is one transaction.
     """
     began = now()
     deadline = time.monotonic() + WORK_SECONDS
@@ -87,7 +87,7 @@ def update_statistics(*, now: Callable[[], datetime] = timezone.now) -> int:
 
 
 def _count_late_values(now: datetime, deadline: float) -> int:
-    """Recount past days whose payments were valued later, such as after an outage of the rate sources."""
+    """Recount past days whose payments got a value later, for example after an outage of the rate sources."""
     counted = 0
     for day, rows in late_days(now).items():
         if time.monotonic() > deadline:
@@ -99,7 +99,7 @@ def _count_late_values(now: datetime, deadline: float) -> int:
 
 
 def rebuild(first: date, last: date) -> Iterator[date]:
-    """Recount each of these days, newest first, and yield it once stored. Waits for the lock."""
+    """Recount these days, newest first. Yield each day once it is stored. Waits for the lock."""
     day = last
     while day >= first:
         with transaction.atomic():
@@ -116,10 +116,10 @@ def first_day() -> date | None:
 
 
 def changed_days(since: datetime, until: datetime) -> list[date]:
-    """Return the days whose statistics may have changed between the two times, in order."""
+    """Return the days whose statistics may have changed in this period, in order."""
     days = {since.astimezone(UTC).date() + step * _DAY for step in range((until - since).days + 2)}
     days = {day for day in days if day <= until.astimezone(UTC).date()}
-    # The first simulated payment removes its request from the statistics.
+    # A request leaves the statistics with its first simulated payment.
     counts = Q(payment=None) | Q(payment__is_simulated=True)
     moved = Transition.objects.filter(counts, created_at__gte=since, created_at__lte=until).order_by()
     days.update(moved.values_list(TruncDate("request__created_at", tzinfo=UTC), flat=True).distinct())
@@ -127,7 +127,7 @@ def changed_days(since: datetime, until: datetime) -> list[date]:
 
 
 def write_day(day: date, *, today: date) -> None:
-    """Recount one day and replace its rows. Call it inside a transaction."""
+    """Recount a day and replace its rows. Call it inside a transaction."""
     statistics, volumes, values = count_day(day)
     if today - day >= DELIVERIES_COMPLETE:
         statistics = _keep_earlier_deliveries(day, statistics)
@@ -142,7 +142,7 @@ def write_day(day: date, *, today: date) -> None:
 
 
 def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[DailyFigures]:
-    """Keep the delivery counts of an old day, whose deliveries may have been deleted since."""
+    """Keep the counts of an old day's deliveries, because some may have been deleted since."""
     counted = {row.merchant_id: row for row in statistics}
     for before in DailyFigures.objects.filter(day=day):
         row = counted.setdefault(before.merchant_id, DailyFigures(day=day, merchant_id=before.merchant_id))
@@ -152,7 +152,7 @@ def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[
 
 
 def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume], list[DailyValue]]:
-    """Return the statistics of one day for each active merchant and for all merchants. Stores nothing."""
+    """Return one day's statistics for each active merchant and for all together. Stores nothing."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     end = start + _DAY
     statistics: dict[Key, dict[str, Any]] = defaultdict(dict)
@@ -234,7 +234,7 @@ def _completed(start: datetime, end: datetime) -> Any:
 
 
 def _not_counted_yet(filled_from: date) -> Iterator[date]:
-    """Yield the days before `filled_from`, newest first, back to the oldest request."""
+    """Yield the days before `filled_from` back to the oldest request, newest first."""
     oldest = first_day()
     while oldest is not None and filled_from > oldest:
         filled_from -= _DAY
@@ -242,12 +242,12 @@ def _not_counted_yet(filled_from: date) -> Iterator[date]:
 
 
 def _locked_progress(now: datetime, *, wait: bool = False) -> FiguresProgress | None:
-    """Return the locked progress row, or None if another process holds it. The first run creates it for today."""
+    """Lock and return the progress row. Return None if another process has it. The first run creates it."""
     today = now.astimezone(UTC).date()
     start = datetime(today.year, today.month, today.day, tzinfo=UTC)
     if wait:
         with connection.cursor() as cursor:
-            # Wait without a limit: a run may hold the lock for longer than the usual lock timeout.
+            # Wait without a limit: a run may take longer than the usual lock timeout.
             cursor.execute("SET LOCAL lock_timeout = 0")
     FiguresProgress.objects.get_or_create(pk=1, defaults={"seen_until": start, "filled_from": today})
     return FiguresProgress.objects.select_for_update(skip_locked=not wait).filter(pk=1).first()

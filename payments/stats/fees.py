@@ -1,4 +1,4 @@
-"""Count the network fees of a day's sponsored payments. Amounts of different coins are never added up."""
+"""Count the network fees of a day's sponsored payments. Each chain's coin is counted separately."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -7,17 +7,17 @@ from django.db.models import Count, F, Q, Sum
 
 from payments.models import DailyFees, Payment, Relay
 
-# What a transaction paid for the recipient's token account (Solana). The customer pays it on the ordinary route.
+# The price of opening the recipient's token account (Solana). Without sponsoring, the customer pays it.
 _DEPOSIT = "authorization__deposit"
 
 
 def count_fees(day: date) -> list[DailyFees]:
-    """Return the rows of one day for each merchant and for all of them. Stores nothing."""
+    """Return the day's rows for each merchant and for all together. Stores nothing."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     ended = Relay.objects.filter(
         ended_at__gte=start, ended_at__lt=start + timedelta(days=1), authorization__isnull=False
     ).order_by()
-    # Others may have sent the transfer, while ours was replaced by an empty one, which succeeds as well.
+    # Others may have sent the transfer. An empty transaction then replaced ours. It succeeds too, but pays nothing.
     paid = Q(
         succeeded=True,
         authorization__payment__status=Payment.Status.COMPLETED,

@@ -1,6 +1,6 @@
-"""Histograms of durations, which can be summed over days and merchants and still give percentiles.
+"""Histograms of durations. They can be added up over days and merchants, and still give percentiles.
 
-Each bucket is about a quarter longer than the previous one, so a percentile is off by at most about a seventh.
+Each bucket is about a quarter longer than the one before, so a percentile is wrong by about a seventh at most.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ BOUNDS_MS: tuple[int, ...] = tuple(
 
 
 def total(counts: Iterable[Sequence[int]]) -> list[int]:
-    """Sum these histograms by bucket; shorter ones are padded with zeros."""
+    """Add up histograms by bucket. Shorter ones are padded with zeros."""
     added = [0] * (len(BOUNDS_MS) + 1)
     for each in counts:
         for step, count in enumerate(each):
@@ -26,9 +26,9 @@ def total(counts: Iterable[Sequence[int]]) -> list[int]:
 
 
 def percentile(counts: Sequence[int], part: int) -> int | None:
-    """Return the percentile `part` in milliseconds, or None without data.
+    """Return the percentile `part` (such as 95) in milliseconds, or None if there is no data.
 
-    The value is the middle of the bucket; for the first and the last bucket, it is the boundary.
+    The value is the middle of the bucket. For the first and the last bucket, it is the boundary.
     """
     number = sum(counts)
     if number == 0:

@@ -1,6 +1,7 @@
-"""Query the daily statistics of a period for one merchant or, with None, for all merchants.
+"""Query the daily statistics of a period, for one merchant or (with None) for all.
 
-Amounts are base units. Those of different tokens are never summed, nor are values in different currencies.
+Amounts are base units. Amounts of different tokens are never added up, and neither are values in different
+currencies.
 """
 
 from collections import defaultdict
@@ -21,7 +22,7 @@ MEDIAN, SLOWEST = 50, 95
 
 @dataclass(frozen=True)
 class Period:
-    """A number of whole days (UTC). The last day may not be over yet."""
+    """A period of whole days (UTC). Its last day may still go on."""
 
     last: date
     days: int
@@ -41,7 +42,7 @@ class Period:
 
 @dataclass(frozen=True)
 class Totals:
-    """The statistics of a day or a period. Times are milliseconds, None if nothing was confirmed."""
+    """Times are in milliseconds; None if nothing was confirmed."""
 
     created: int = 0
     paid: int = 0
@@ -58,18 +59,18 @@ class Totals:
 
     @property
     def conversion(self) -> tuple[int, int]:
-        """The number of paid requests, and of requests that are no longer open."""
+        """(paid requests, requests that are no longer open)"""
         return self.paid, self.created - self.still_open
 
     @property
     def success(self) -> tuple[int, int]:
-        """The numbers of successful and of finished deliveries."""
+        """(successful deliveries, finished deliveries)"""
         return self.delivered, self.delivered + self.given_up
 
 
 @dataclass(frozen=True)
 class TokenVolume:
-    """The verified volume of one token in base units, in total and for each day of the period."""
+    """A token's verified volume in base units: the total, and each day of the period."""
 
     token: Token
     payments: int
@@ -79,7 +80,7 @@ class TokenVolume:
 
 @dataclass(frozen=True)
 class CurrencyVolume:
-    """The value of the verified payments in one currency, in total and for each day of the period."""
+    """The value of verified payments in one currency: the total, and each day of the period."""
 
     currency: str
     payments: int
@@ -89,7 +90,7 @@ class CurrencyVolume:
 
 @dataclass(frozen=True)
 class ChainFees:
-    """The network fees of a period's sponsored payments on one chain, in base units of its coin."""
+    """The network fees of sponsored payments on one chain, in base units of its coin."""
 
     chain: Chain
     payments: int
@@ -102,7 +103,7 @@ def totals(merchant: Merchant | None, period: Period) -> Totals:
 
 
 def by_day(merchant: Merchant | None, period: Period) -> list[Totals]:
-    """Return the statistics of each day in order, with zeros for empty days."""
+    """Return each day's statistics in order. Empty days have zeros."""
     rows: dict[date, list[DailyFigures]] = defaultdict(list)
     for row in _rows(merchant, period):
         rows[row.day].append(row)
@@ -110,7 +111,7 @@ def by_day(merchant: Merchant | None, period: Period) -> list[Totals]:
 
 
 def volumes(merchant: Merchant | None, period: Period) -> list[TokenVolume]:
-    """Return the volume of each token, most payments first."""
+    """Return each token's volume. The token with the most payments comes first."""
     rows = DailyVolume.objects.filter(merchant=merchant, day__range=(period.first, period.last))
     days: dict[int, dict[date, tuple[int, int]]] = defaultdict(dict)
     for token_id, day, payments, amount in rows.values_list("token", "day", "payments", "amount"):
@@ -121,7 +122,7 @@ def volumes(merchant: Merchant | None, period: Period) -> list[TokenVolume]:
 
 
 def values(merchant: Merchant | None, period: Period) -> list[CurrencyVolume]:
-    """Return the volume in each reporting currency, most payments first."""
+    """Return the volume in each reporting currency. The currency with the most payments comes first."""
     rows = DailyValue.objects.filter(merchant=merchant, day__range=(period.first, period.last))
     days: dict[str, dict[date, tuple[int, Decimal]]] = defaultdict(dict)
     for currency, day, payments, amount in rows.values_list("currency", "day", "payments", "amount"):
@@ -139,7 +140,7 @@ def values(merchant: Merchant | None, period: Period) -> list[CurrencyVolume]:
 
 
 def fees(merchant: Merchant | None, period: Period) -> list[ChainFees]:
-    """Return the network fees of sponsored payments on each chain, by its name."""
+    """Return the network fees of sponsored payments by chain, ordered by the chain's name."""
     rows = DailyFees.objects.filter(merchant=merchant, day__range=(period.first, period.last)).order_by()
     sums = rows.values_list("chain").annotate(Sum("payments"), Sum("saved"), Sum("spent"))
     found = {chain_id: (payments, int(saved), int(spent)) for chain_id, payments, saved, spent in sums}
@@ -148,7 +149,7 @@ def fees(merchant: Merchant | None, period: Period) -> list[ChainFees]:
 
 
 def known_until() -> datetime | None:
-    """Return the time up to which changes are included, or None before the first count."""
+    """Return the time until which changes are included. None before the first count."""
     return FiguresProgress.objects.values_list("seen_until", flat=True).first()
 
 

@@ -1,7 +1,7 @@
 """Count the values of a day's payments in their merchants' reporting currencies.
 
-A payment counts on the day of its completion, in the currency of its `value`. The day's volumes also include the
-payments without a value, which are missing here. Currencies are never added up.
+A payment counts on the day of its completion, in the currency of its `value`. Payments without a value are only in
+the volumes. Each currency is counted separately.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from payments.models import DailyValue, LateValue, Payment
 
 
 def count_values(day: date, completed: QuerySet[Payment]) -> list[DailyValue]:
-    """Return the rows of one day for each merchant and for all of them. Stores nothing."""
+    """Return the day's rows for each merchant and for all together. Stores nothing."""
     amount = Cast(KT("value__amount"), DecimalField(max_digits=110, decimal_places=3))
     rows = completed.filter(value__isnull=False).annotate(currency=KT("value__currency"))
     sums: dict[tuple[Any, str], tuple[int, Decimal]] = {}
@@ -36,8 +36,8 @@ def count_values(day: date, completed: QuerySet[Payment]) -> list[DailyValue]:
 def note_late_values(payments: Iterable[Payment]) -> None:
     """Schedule a recount of these payments' days. Call it in the transaction that stores their values.
 
-    Today needs no row, because it is recounted all the time. Each call adds rows of its own: if it reused a row that
-    another process has read already, that process would miss these values.
+    Today needs no row, because it is recounted all the time. Each call adds new rows. If it used an existing row, a
+    process that has already read that row would miss these values.
     """
     today = timezone.now().astimezone(UTC).date()
     days = {payment.completed_at.astimezone(UTC).date() for payment in payments if payment.completed_at}
@@ -45,7 +45,7 @@ def note_late_values(payments: Iterable[Payment]) -> None:
 
 
 def late_days(until: datetime) -> dict[date, list[int]]:
-    """Return the days until `until` that must be counted again, each with the rows to delete afterwards."""
+    """Return the days until `until` that must be counted again, each with the rows to delete after that."""
     days: dict[date, list[int]] = {}
     rows = LateValue.objects.filter(day__lte=until.astimezone(UTC).date()).order_by("day")
     for day, row in rows.values_list("day", "pk"):

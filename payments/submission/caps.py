@@ -1,6 +1,7 @@
-"""Limits on public submissions for one request, which protect the nodes from floods.
+"""Limit public submissions for a request, which protects the nodes from floods.
 
-Submissions by the merchant, payments found by discovery, and transactions bound to the request are not limited.
+There is no limit for the merchant's submissions, for payments found by discovery, and for transactions that are
+bound to the request.
 """
 
 from django.db.models import Q
@@ -11,14 +12,13 @@ from payments.submission.sightings import Sighting
 
 # The maximum number of open payments per client address.
 MAX_OPEN_PAYMENTS = 5
-# The maximum number, over the request's lifetime, of payments that a node has seen and that are not older than the
-# request.
+# In a request's lifetime: the maximum number of payments that a node has seen and that aren't older than the request.
 MAX_PUBLIC_PAYMENTS = 30
-# The maximum number, over the request's lifetime, of bound payments that are not mined. Signing one costs nothing.
+# In a request's lifetime: the maximum number of bound payments that are not mined. Signing one costs nothing.
 MAX_UNMINED_PAYMENTS = 100
-# The maximum number, over the request's lifetime, of publicly submitted payments.
+# In a request's lifetime: the maximum number of publicly submitted payments.
 MAX_PUBLIC_ROWS = 200
-# The maximum number of proposals of a request that are searched for at a time. They don't count as open payments.
+# The maximum number of a request's proposals that are searched for at one time. They are not open payments.
 MAX_PROPOSALS = 3
 _RETRY_SECONDS = 30
 _NODE_RETRY_SECONDS = 5
@@ -27,7 +27,7 @@ _OPENED_PUBLICLY = Q(submitted_publicly=True) | Q(reopened_publicly=True)
 
 
 def has_room(request: PaymentRequest, submitter: str) -> bool:
-    """Whether this client may open another payment of the locked request, for any transaction."""
+    """Whether this client may open another payment, for any transaction. The request must be locked."""
     return (
         _open(request, submitter) < MAX_OPEN_PAYMENTS
         and _counted(request) < MAX_PUBLIC_PAYMENTS
@@ -36,15 +36,16 @@ def has_room(request: PaymentRequest, submitter: str) -> bool:
 
 
 def may_reopen(request: PaymentRequest, submitter: str) -> bool:
-    """Whether this client may reopen another payment of the locked request."""
+    """Whether this client may reopen another payment. The request must be locked."""
     return _open(request, submitter) < MAX_OPEN_PAYMENTS
 
 
 def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) -> None:
-    """Raise ApiError unless this client may open a payment of the locked request for the looked-up transaction.
+    """Raise ApiError if this client may not open a payment for this transaction. The request must be locked.
 
-    The code is `too_many_open_payments` beyond 5 open payments of this client, `too_many_payments` beyond 30 or 200
-    over the request's lifetime, and `node_unavailable` if no node could show whether the transaction is bound.
+    - `too_many_open_payments`: this client has 5 open payments.
+    - `too_many_payments`: the request has had 30 or 200 payments.
+    - `node_unavailable`: no node could show whether the transaction is bound.
     """
     is_exempt = sighting.is_bound and (sighting.is_mined or _unmined(request) < MAX_UNMINED_PAYMENTS)
     if is_exempt or (sighting.is_answered and has_room(request, submitter)):
@@ -58,8 +59,9 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
         raise _too_many(request, MAX_PUBLIC_ROWS)
     if sighting.is_older:
         return
-    # A hash that no node knows can't be evaluated, so all open payments of the client count against it. Unknown hashes
-    # don't count against a known transaction: anyone who shares the customer's address could submit five of them.
+    # A hash that no node knows can't be evaluated, so it is limited by all open payments of the client. A known
+    # transaction is not limited by unknown hashes: otherwise, someone with the customer's address could block it with
+    # five of them.
     if _open(request, submitter, is_lenient=sighting.is_known) >= MAX_OPEN_PAYMENTS:
         message = (
             f"{MAX_OPEN_PAYMENTS} payments for this request are being verified. Wait until one is finished."
@@ -72,7 +74,7 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
 
 
 def has_room_for_proposal(request: PaymentRequest) -> bool:
-    """Whether another proposal of the request may be searched for."""
+    """Whether the request may have another proposal to search for."""
     awaited = Payment.objects.filter(
         request=request, status__in=Payment.OPEN, lookup__proposal_check_at__isnull=False
     )
@@ -80,9 +82,9 @@ def has_room_for_proposal(request: PaymentRequest) -> bool:
 
 
 def require_room_for_proposal(request: PaymentRequest) -> None:
-    """Raise ApiError unless another proposal of the locked request may be searched for.
+    """Raise ApiError if the request may not have another proposal to search for. The request must be locked.
 
-    The code is `too_many_open_payments` beyond 3 at a time, and `too_many_payments` beyond 200 payments over the
+    The code is `too_many_open_payments` after 3 at one time, and `too_many_payments` after 200 payments in the
     request's lifetime.
     """
     if has_room_for_proposal(request):
@@ -104,9 +106,10 @@ def _too_many(request: PaymentRequest, limit: int) -> ApiError:
 
 
 def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) -> int:
-    """Return the number of open payments that this client opened.
+    """Return how many open payments this client has opened.
 
-    With `is_lenient`, payments that will likely fail and those whose transaction no node has seen are excluded.
+    With `is_lenient`, two kinds are left out: payments that will probably fail, and payments whose transaction no
+    node has seen.
     """
     opened = Payment.objects.filter(
         _OPENED_PUBLICLY,
@@ -121,7 +124,7 @@ def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) 
 
 
 def _counted(request: PaymentRequest) -> int:
-    """Return the number of submitted payments that are seen, not too old, and not likely to fail."""
+    """Return how many submitted payments were seen by a node, are not too old, and will probably not fail."""
     seen = Payment.objects.filter(
         request=request, submitted_publicly=True, lookup__seen_at__isnull=False, likely_failure=""
     )
@@ -129,7 +132,7 @@ def _counted(request: PaymentRequest) -> int:
 
 
 def _unmined(request: PaymentRequest) -> int:
-    """Return the number of submitted transactions that a node has seen but that are in no block."""
+    """Return how many submitted transactions a node has seen that are in no block."""
     unmined = Payment.objects.filter(
         request=request, submitted_publicly=True, lookup__block_number__isnull=True
     )

@@ -43,9 +43,10 @@ SUBMITTED = "Submitted; checking the network."
 
 
 class _SightingNeeded(Exception):
-    """The transaction has to be looked up before it can be stored or rejected.
+    """The transaction must be looked up before it is stored or rejected.
 
-    `is_extra`: the lookup may end in a rejection. That is not stored, so a client could repeat the call without limit.
+    With `is_extra`, the lookup may end in a rejection. Nothing is stored then, so a client could repeat it without
+    limit.
     """
 
     def __init__(self, *, is_extra: bool) -> None:
@@ -64,29 +65,32 @@ def submit_hash(
     client: Client = get_client,
     before_extra_lookup: Callable[[], None] = lambda: None,
 ) -> tuple[Payment, bool]:
-    """Submit a canonical hash publicly; return its payment and whether it is new.
+    """Submit a hash for a customer. Return its payment, and whether the payment is new. The hash must be canonical.
 
-    Submitting a known or replaced hash again returns the same payment. It also reopens the payment: once if its
-    failure is retryable, and after each new wallet proof if it failed as unbound. A transaction that speeds up one of
-    the request's payments continues that payment instead. Expired and cancelled requests accept hashes too;
-    verification decides whether they pay.
+    - A known hash returns its payment, and so does a hash that was replaced.
+    - A failed payment is reopened once if its failure can be retried. If it was unbound, each new wallet proof
+      reopens it.
+    - If the transaction speeds up one of the request's payments, that payment continues with it.
+    - If no node knows the hash, and the route's wallet may be a contract account, it is treated as a proposal's id.
+      The payment waits for its execution (`payments.proposals`).
+    - Native coin that was sent to the deposit address has a payment of its own, which gets the hash
+      (`payments.coins`).
+    - Expired and cancelled requests accept hashes too. Verification decides whether they pay.
 
-    If the route's wallet may be a contract account and no node knows the hash, it is treated as a proposal's id, and
-    the payment waits for its execution (`payments.proposals`). If the transaction sent native coin to the deposit
-    address, the coin has a payment of its own, which gets the hash (`payments.coins`).
+    `submitter` is a digest of the client's address. It limits the number of open payments. `before_extra_lookup` is
+    called before a lookup that may store nothing. It may raise.
 
-    `submitter` is a digest of the client; open payments are counted per submitter. The chain is read only if there is a
-    route, a cap is reached, a payment may be sped up, or the transaction was partly credited, always outside a database
-    transaction. `before_extra_lookup` is called before a lookup that may store nothing, and may raise.
+    Nodes are queried outside database transactions, and only if the result matters: if there is a route, a limit is
+    reached, a payment may be sped up, or the transaction was credited in part.
 
-    Raises ApiError if everything that the transaction paid the recipient is credited already, or if it exceeds a
-    limit of `payments.submission.caps`.
+    Raises ApiError if all money of the transaction is already credited, or if a limit of `payments.submission.caps`
+    is exceeded.
     """
     sighting: Sighting | None = None
     route = Route.objects.filter(pk=route_id, request=request).first() if route_id else None
     account = ""
     if route is not None and _may_be_proposal(request, chain, transaction_hash, route.wallet_address):
-        # A hash that is rejected below is not stored, so a client could repeat the call without limit.
+        # If the hash is rejected below, nothing is stored, and a client could repeat this without limit.
         if not (has_room(request, submitter) and has_room_for_proposal(request)):
             before_extra_lookup()
         account = proposing_account(route, chain, client=client)
@@ -105,10 +109,11 @@ def submit_hash(
 def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
-    """Look the transaction up if the result may matter, else return None.
+    """Look up the transaction if the result may matter. Otherwise return None.
 
-    It matters if the transaction may speed up a payment or be a sweep, if it was credited but may have transfers left
-    for the request, or if the hash was searched for as a proposal's id but may be a transaction hash.
+    It may matter in three cases. The transaction may speed up a payment, or be a sweep. It was credited, but may
+    have transfers that belong to this request. Or its hash was treated as a proposal's id, but may be a
+    transaction's hash.
     """
     is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):
@@ -128,10 +133,10 @@ def submit_for_merchant(
     actor: str,
     sighting: Sighting | None = None,
 ) -> tuple[Payment, bool]:
-    """Submit a canonical hash for the merchant, without limits; return its payment and whether it is new.
+    """Submit a hash for the merchant, without limits. Return its payment, and whether the payment is new.
 
-    A known payment that can be retried uses one of its retries. `sighting` is the result of `sight_for_merchant`; the
-    chain is not read here. Raises ApiError `transaction_already_used`.
+    The hash must be canonical. If the payment exists and can be retried, this uses one of its retries. `sighting`
+    is the result of `sight_for_merchant`; no node is queried here. Raises ApiError `transaction_already_used`.
     """
     with transaction.atomic():
         locked = lock_request(request.pk)
@@ -201,7 +206,8 @@ def _store(
             if continued is not None:
                 return continued, False
             if account and not sighting.is_known:
-                # If no node responded, the search for the proposal later finds out whether the hash is a transaction.
+                # No node may have responded. Then the search for the proposal finds out later whether the hash is a
+                # transaction.
                 if sighting.is_answered:
                     require_room_for_proposal(locked)
                 if has_room_for_proposal(locked):
@@ -214,9 +220,9 @@ def _store(
 def _existing_payment(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, is_transaction: bool = False
 ) -> Payment | None:
-    """Return the payment of the request that had this hash before a speed-up, or else the one that has it now.
+    """Return the request's payment that had this hash before a speed-up, or else the payment that has it now.
 
-    `is_transaction`: a node knows the transaction, so the hash is not the id of a proposal.
+    `is_transaction` means that a node knows the transaction, so the hash is not a proposal's id.
     """
     own = Payment.objects.filter(request=request, chain=chain)
     current = own.filter(transaction_hash=transaction_hash)
@@ -229,16 +235,16 @@ def _existing_payment(
 
 
 def _grouped_payment(own: QuerySet[Payment], chain: Chain, transaction_hash: str) -> Payment | None:
-    """Return the payment that was credited with this transaction in a group of small arrivals, if there is one."""
+    """If this transaction was credited in a group of small arrivals, return the group's payment."""
     credited = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
     by_address = credited.filter(payment__bound_by=Payment.BoundBy.ADDRESS)
     return own.filter(pk__in=by_address.values("payment")).first()
 
 
 def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str, account: str) -> bool:
-    """Whether this hash can be submitted as a proposal of this account.
+    """Whether this hash can be submitted as a proposal's id, with this account.
 
-    It can if no payment was credited with it, and the request has no payment with it, or none that searches this
+    It can't if a payment was credited with it, or if a payment of the request already searches for it in this
     account.
     """
     existing = _existing_payment(request, chain, transaction_hash)
@@ -247,9 +253,9 @@ def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: st
 
 
 def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
-    """Whether a payment failed or continued as a proposal, although its id may be a transaction hash.
+    """Whether a hash was treated as a proposal's id, and may still be a transaction's hash.
 
-    Any account can log that it executed an id or failed to, and nodes may not have known the hash at that time.
+    Any account can log that it executed an id, or failed to. Nodes may not have known the hash at that time.
     """
     own = Payment.objects.filter(request=request, chain=chain)
     ended = Q(status=Payment.Status.FAILED) | ~Q(transaction_hash=transaction_hash)
@@ -260,7 +266,7 @@ def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash:
 
 
 def _verify_as_hash(payment: Payment, actor: str) -> bool:
-    """If the payment failed as a proposal, verify it by its hash, which a node knows. Return whether it did."""
+    """If the payment failed as a proposal, verify it by its hash, which a node knows. Return True if it did."""
     hash_ = payment.transaction_hash
     if payment.status != Payment.Status.FAILED or payment.lookup.proposal_id != hash_:
         return False
@@ -271,15 +277,17 @@ def _verify_as_hash(payment: Payment, actor: str) -> bool:
 
 
 def _has_coin_address(request: PaymentRequest, chain: Chain) -> bool:
-    """Whether native coin that the request expects may have been sent to its deposit address."""
+    """Whether the request has a deposit address for native coin on this chain."""
     is_shown = request.deposit_address is not None and request.chain_id == chain.pk
     return is_shown and request.token.contract_address == ""
 
 
 def _attached(request: PaymentRequest, sighting: Sighting | None, actor: str) -> Payment | None:
-    """Store the transaction with the payment that has its coin at the deposit address, and return that payment.
+    """Find the payment for the coin that this transaction sent to the deposit address. Store the transaction there
+    and return it.
 
-    The request must be locked. Return None if the transaction sent no coin there, or the balance doesn't show it yet.
+    The request must be locked. Return None if the transaction sent no coin there, or if the balance doesn't show it
+    yet.
     """
     if sighting is None or sighting.facts is None or not sighting.coins:
         return None
@@ -292,7 +300,7 @@ def _attached(request: PaymentRequest, sighting: Sighting | None, actor: str) ->
 def _continued(
     request: PaymentRequest, chain: Chain, sighting: Sighting | None, actor: str
 ) -> Payment | None:
-    """If this transaction speeds up a payment of the locked request, continue that payment with it, and return it."""
+    """If this transaction speeds up a payment of the locked request, continue and return that payment."""
     facts = sighting.facts if sighting else None
     payment = continued_by(replaceable(request, chain), facts)
     if payment is None or facts is None:
@@ -314,11 +322,10 @@ def _create(
     actor: str,
     **columns: Any,
 ) -> Payment:
-    """Store a new payment of the locked request."""
     likely = FailureCode.TRANSACTION_TOO_OLD if sighting and sighting.is_older else ""
     block = sighting.facts.block if sighting and sighting.facts and sighting.coins else None
     if block is not None:
-        # Once the address's balance shows the coin, this payment becomes the one for the coin.
+        # Once the balance of the address shows the coin, this payment gets the coin.
         columns |= {
             "amount": sighting.coins if sighting else None,
             "is_in_flight": True,
@@ -339,9 +346,10 @@ def _create(
 
 
 def retry_payment(payment: Payment, *, actor: str) -> Payment:
-    """Reopen the failed payment with its attempts reset, and return it. Raises ApiError if it can't be retried.
+    """Reopen the failed payment and return it. Its lookups are counted from 0 again. Raises ApiError if it can't be
+    retried.
 
-    The limits on public submissions don't apply, because the merchant calls this.
+    The merchant calls this, so the limits on public submissions don't apply.
     """
     with transaction.atomic():
         lock_request(payment.request_id)
@@ -357,7 +365,7 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
 
 
 def decided_or_open(chain: Chain, transaction_hashes: Collection[str]) -> set[tuple[uuid.UUID, str]]:
-    """Return (request id, hash) of each payment that would not change if discovery found its transaction."""
+    """Return (request id, hash) of payments that discovery would not change if it found their transaction again."""
     undecided = Q(failure_code__in=RETRYABLE_FAILURES) | Q(lookup__proposal_id=F("transaction_hash"))
     payments = Payment.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
     known = payments.exclude(undecided, status=Payment.Status.FAILED)
@@ -373,9 +381,9 @@ def record_discovered(
     route: Route | None = None,
     found_by: str = "its reference",
 ) -> None:
-    """Store a payment that discovery found; it does not count toward the limits on submissions.
+    """Store a payment that discovery found. It doesn't count toward the limits on submissions.
 
-    `route` is that of the quote whose id the transaction logs. `found_by` is text for people.
+    `route` belongs to the quote whose id the transaction logs. `found_by` is text for people.
     """
     with transaction.atomic():
         locked = lock_request(request.pk)
@@ -396,7 +404,7 @@ def record_discovered(
 
 
 def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
-    """Reopen a failed payment whose hash was submitted again: once, and after each new wallet proof."""
+    """Reopen a failed payment whose hash was submitted again. Allowed once, and after each new wallet proof."""
     if payment.status != Payment.Status.FAILED or not may_reopen(payment.request, submitter):
         return
     may_once = payment.is_retryable and not payment.reopened_publicly and payment.retries < MAX_RETRIES
@@ -411,7 +419,7 @@ def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
 
 
 def _was_proved_since(payment: Payment) -> bool:
-    """Whether a wallet proof was given after the payment failed as unbound."""
+    """Whether the payment failed as unbound, and a wallet proof was given later."""
     is_unbound = payment.failure_code in (FailureCode.TRANSACTION_NOT_BOUND, FailureCode.NOT_VERIFIABLE)
     if not is_unbound or payment.chain_id != payment.request.chain_id or payment.is_simulated:
         return False

@@ -1,7 +1,7 @@
 """Let the merchant accept an unbound transaction, or the last payment of a request that is paid in full.
 
-A request that is paid in full is not completed automatically if the payment arrived after its price had expired, or
-after a refund was created that has been cancelled or has failed since.
+A request that is paid in full is usually completed automatically. There are two exceptions. The payment came after
+the price had expired. Or a refund was created before the payment came, and was cancelled or failed later.
 """
 
 from django.db import transaction
@@ -19,15 +19,18 @@ from webhooks.event_types import EventType
 
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
-    """Accept the payment; store the actor and the reason. Accepting an accepted payment again changes nothing.
+    """Accept the payment, and store who accepted it and why. A second call changes nothing.
 
-    A completed payment completes its request if the request is paid in full and not completed. An unbound payment is
-    verified again without the check of its binding: all other checks apply, and its transfers are consumed. The time
-    of the acceptance counts as the time of payment.
+    A completed payment completes its request, if that is paid in full. An unbound payment is verified again,
+    without the check of its binding. All other checks apply, and its transfers are consumed. It counts as paid at
+    the time of the acceptance.
 
-    Raises ApiError: `payment_refunded` if the request would be paid in full without its refunds, `recipient_invalid` if
-    the transfer may be another merchant's, `transaction_already_used` if it counted elsewhere, and
-    `payment_not_retryable` for any other payment that can't be accepted.
+    Raises ApiError:
+
+    - `payment_refunded`: the request would be paid in full without its refunds.
+    - `recipient_invalid`: the transfer may be another merchant's.
+    - `transaction_already_used`: it counted elsewhere.
+    - `payment_not_retryable`: the payment can't be accepted for another reason.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
@@ -55,7 +58,7 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
 
 
 def _complete_request(request: PaymentRequest, payment: Payment, *, reason: str, actor: str) -> None:
-    """Complete the locked request, which is paid in full."""
+    """Complete the request. It must be locked and paid in full."""
     now = timezone.now()
     payment.accepted_by, payment.accepted_reason, payment.accepted_at = actor, reason, now
     payment.save(update_fields=["accepted_by", "accepted_reason", "accepted_at"])
@@ -78,7 +81,7 @@ def is_acceptable(payment: Payment) -> bool:
 
 
 def _lacks_binding(payment: Payment) -> bool:
-    """Whether the payment's own transaction may have paid the merchant, and only the binding is missing."""
+    """Whether the payment's own transaction may have paid the merchant, so that only a binding is missing."""
     is_unbound = payment.failure_code in ACCEPTABLE_FAILURES
     delivery = delivery_of(payment)
     is_here = payment.chain_id == payment.request.chain_id and (delivery is None or delivery.is_customers_own)
@@ -86,7 +89,7 @@ def _lacks_binding(payment: Payment) -> bool:
 
 
 def _require_not_refunded(request: PaymentRequest, payment: Payment) -> None:
-    """Raise ApiError if the request is not paid in full only because of its refunds."""
+    """Raise ApiError if the request would be paid in full without its refunds."""
     is_open = request.status in (PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED)
     is_credited = payment.status == Payment.Status.COMPLETED and not payment.reorged
     before_refunds = request.amount_paid - request.amount_reorged
@@ -99,9 +102,10 @@ def _require_not_refunded(request: PaymentRequest, payment: Payment) -> None:
 
 
 def _require_own_recipient(request: PaymentRequest) -> None:
-    """Raise ApiError if another merchant used this wallet first, unless it is an allowed recipient of this merchant.
+    """Raise ApiError if another merchant used this wallet first, and it isn't an allowed recipient of this
+    merchant.
 
-    Otherwise a merchant could name another merchant's wallet as recipient, and be credited with payments to it.
+    Otherwise a merchant could use another merchant's wallet as recipient, and get credits for payments to it.
     """
     named = PaymentRequest.objects.filter(recipient_address=request.recipient_address, is_refund=False)
     first = named.order_by("created_at", "id").values_list("merchant_id", flat=True).first()

@@ -1,9 +1,11 @@
-"""Submit the id of a proposal, which a contract account's wallet returns instead of a transaction hash.
+"""Submit the id of a proposal. The wallet of a contract account may return such an id instead of a transaction
+hash.
 
-An id does not contain the account. Another person who sees the id first can submit it with an account of their own, or
-as a hash. So each id is searched for with up to three accounts. The first account is never replaced. If there are three
-accounts, one for which a transaction of the request was built replaces one for which none was built. A transaction can
-be built only for an account that holds the money.
+The id doesn't contain the account. So an attacker who sees the id first can submit it with another account, or as a
+hash. Therefore each id is searched for with up to three accounts.
+
+The first account is never replaced. A fourth can replace a later one: a transaction of the request must have been
+built for the new account, and none for the old. A transaction can be built only for an account that has the money.
 """
 
 from django.utils import timezone
@@ -21,10 +23,10 @@ MAX_ACCOUNTS = 3
 
 
 def may_add_account(payment: Payment, transaction_hash: str, account: str) -> bool:
-    """Whether this account can be added to the search for the payment's id."""
+    """Whether the search for the payment's id can include this account too."""
     lookup = payment.lookup
     if lookup.proposal_id != transaction_hash:
-        # The id was submitted as a hash: it can be a proposal's if no node has seen it.
+        # The id was submitted as a hash. If no node has seen such a transaction, it may be a proposal's id.
         is_missing = payment.is_open or payment.failure_code == FailureCode.TRANSACTION_NOT_FOUND
         return payment.transaction_hash == transaction_hash and is_missing and not lookup.is_seen
     if payment.transaction_hash != transaction_hash:
@@ -44,8 +46,8 @@ def add_account(
 ) -> tuple[Payment, bool] | None:
     """Search for the payment's proposal with this account too. The request must be locked.
 
-    Return the payment that is searched for, and whether it is new. Return None if the id can't have another account, or
-    the request can't have another proposal.
+    Return the payment, and whether it is new. Return None if the id can't have another account, or if the request
+    can't have another proposal.
     """
     lookup = payment.lookup
     if not may_add_account(payment, transaction_hash, account):
@@ -53,7 +55,8 @@ def add_account(
     if not lookup.is_awaited and not has_room_for_proposal(request):
         return None
     if lookup.proposal_id == transaction_hash != payment.transaction_hash:
-        # The payment continues with an execution that may be another person's, so this account gets a new payment.
+        # The payment continues with an execution that may be an attacker's. So this account gets a payment of its
+        # own.
         created = create_payment(
             request,
             payment.chain,
@@ -91,7 +94,7 @@ def add_account(
 
 
 def _with_account(lookup: Lookup, account: str) -> list[str] | None:
-    """Return the lookup's accounts with this one added; None if it is one of them or there is no room."""
+    """Return the lookup's accounts and this one. Return None if it is one of them, or if there is no room."""
     accounts = lookup.proposal_accounts
     if account in accounts:
         return None

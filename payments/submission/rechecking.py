@@ -1,4 +1,4 @@
-"""Check a payment immediately when an operator requests it."""
+"""Check a payment now, because an operator requests it."""
 
 from enum import Enum
 
@@ -16,7 +16,7 @@ from payments.submission.hashes import retry_payment
 
 
 class Recheck(Enum):
-    """The action taken for a requested check."""
+    """What `check_now` did."""
 
     BROUGHT_FORWARD = "brought forward"
     DUE_ALREADY = "due already"
@@ -25,12 +25,14 @@ class Recheck(Enum):
 
 
 def check_now(payment: Payment, *, actor: str) -> Recheck:
-    """Make `payment` due for a check; return the action that was taken.
+    """Make the payment due for a check. Return what was done.
 
-    An open payment becomes due immediately without using an attempt. A failed one is retried; see `retry_payment` for
-    the errors. A completed payment gets a new finality check, which may flag it as `reorged` but never changes its
-    status or amounts. Calling this twice has no further effect. Raises ApiError for a simulated payment that has not
-    failed.
+    - An open payment is due now. This uses none of its attempts.
+    - A failed payment is retried. For the errors, see `retry_payment`.
+    - A completed payment is checked for a reorganisation. It may be flagged `reorged`, but its status and amounts
+      stay.
+
+    A second call changes nothing more. Raises ApiError for a simulated payment that has not failed.
     """
     with transaction.atomic():
         lock_request(payment.request_id)
@@ -45,7 +47,7 @@ def check_now(payment: Payment, *, actor: str) -> Recheck:
 
 
 def _require_real(payment: Payment) -> None:
-    """Raise ApiError `payment_not_retryable` for a simulated payment, which is on no chain."""
+    """Raise ApiError `payment_not_retryable` if the payment is simulated, so that no chain has it."""
     if payment.is_simulated:
         message = "This payment was simulated in the sandbox, so it can't be checked on a chain."
         raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
@@ -74,7 +76,7 @@ def _schedule_finality_check(payment: Payment) -> Recheck:
     deciding = Lookup.objects.filter(pk=(delivery or payment.lookup).pk)
     if deciding.filter(finality_check_at__lte=now).exists():
         return Recheck.DUE_ALREADY
-    # If the finality checks had ended, the count of misses starts over; otherwise it continues.
+    # If the finality checks had ended, count their misses from 0 again.
     deciding.filter(finality_check_at__isnull=True).update(finality_misses=0)
     deciding.update(finality_check_at=now)
     return Recheck.AT_FINALITY

@@ -1,4 +1,4 @@
-"""Look a transaction up before it is stored as a payment."""
+"""Look up a transaction before it is stored as a payment."""
 
 import logging
 import uuid
@@ -25,11 +25,14 @@ Client = Callable[[Chain], ChainClient]
 
 @dataclass(frozen=True)
 class Sighting:
-    """The result of looking up a transaction. `is_answered` is false if no node returned a usable response.
+    """The result of looking up a transaction.
 
-    `is_bound`: the transaction is mined (at any depth) and bound to the request, or its own content binds it.
-    `is_older`: it was mined before the request was created. `starts_swap`: it is mined, and starts a swap of the
-    request. `coins`: it is mined, and sent this much native coin to the request's deposit address.
+    - `is_answered` is False if no node gave a usable response.
+    - `is_bound`: the transaction is bound to the request by its own content, or it is mined (at any depth) and
+      bound.
+    - `is_older`: it was mined before the request was created.
+    - `starts_swap`: it is mined, and starts a swap of the request.
+    - `coins`: if it is mined, the native coin that it sent to the request's deposit address.
     """
 
     facts: TransactionFacts | None = None
@@ -41,12 +44,10 @@ class Sighting:
 
     @property
     def is_known(self) -> bool:
-        """Whether a node knows the transaction."""
         return self.facts is not None
 
     @property
     def is_mined(self) -> bool:
-        """Whether the transaction is in a block."""
         return self.facts is not None and self.facts.block is not None
 
 
@@ -54,7 +55,7 @@ UNANSWERED = Sighting(is_answered=False)
 
 
 def proposing_account(route: Route, chain: Chain, *, client: Client = get_client) -> str:
-    """Return the route's wallet if it may return a proposal's id instead of a hash; otherwise ""."""
+    """Return the route's wallet if it may return a proposal's id instead of a hash, else ""."""
     if route.chain_id != chain.pk:
         return ""
     try:
@@ -73,7 +74,7 @@ def sight(
     *,
     client: Client = get_client,
 ) -> Sighting:
-    """Look up the transaction on `chain` and evaluate it as a payment of `request`. Nothing is stored."""
+    """Look up the transaction and evaluate it as a payment of the request. Nothing is stored."""
     payment = Payment(request=request, chain=chain, transaction_hash=transaction_hash)
     lookup = Lookup(of_payment=payment, chain=chain, transaction_hash=transaction_hash)
     finality = Finality.parse(chain.confirmations)

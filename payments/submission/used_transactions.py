@@ -1,4 +1,4 @@
-"""Determine whether all transfers of a transaction to a request's recipient are credited already."""
+"""Determine whether all that a transaction paid to a request's recipient is credited already."""
 
 from collections import Counter
 
@@ -14,14 +14,15 @@ from payments.verification.quote_evidence import quotes_of
 
 
 def is_credited(chain: Chain, transaction_hash: str) -> bool:
-    """Whether a payment was credited with a transfer of the transaction."""
+    """Whether a transfer of this transaction was credited."""
     return _credited(chain, transaction_hash).exists()
 
 
 def needs_lookup(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
-    """Whether a lookup is needed to determine if this credited transaction has transfers left for the request.
+    """Whether only a lookup can show that this credited transaction still has transfers for the request.
 
-    It is needed if the transaction also paid other recipients or requests, or may have started a swap of this request.
+    A lookup is needed if the transaction also paid other recipients or requests, or may have started a swap of this
+    request.
     """
     credited = _credited(chain, transaction_hash)
     return credited.exists() and (
@@ -32,10 +33,10 @@ def needs_lookup(request: PaymentRequest, chain: Chain, transaction_hash: str) -
 def require_unused(
     request: PaymentRequest, chain: Chain, transaction_hash: str, sighting: Sighting | None
 ) -> None:
-    """Raise ApiError `transaction_already_used` if all transfers of the transaction to the recipient are credited.
+    """Raise ApiError `transaction_already_used` if all that the transaction paid to the recipient is credited.
 
-    One transaction may pay several requests, and may be submitted for each of them. If the chain could not be read,
-    the transaction is accepted here: verification decides later, and credits each transfer only once.
+    A transaction may pay several requests, and may be submitted for each of them. If no node responded, accept it
+    here: verification decides later, and credits each transfer only once.
     """
     if sighting is not None and sighting.facts is not None and _is_sweep(request, chain, sighting.facts):
         raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, SWEPT)
@@ -49,13 +50,13 @@ def require_unused(
 
 
 def has_deposits(request: PaymentRequest) -> bool:
-    """Whether the request's recipient has deposit addresses, so that a transaction to it may be a sweep."""
+    """Whether the recipient has deposit addresses. A transaction to the recipient may then be a sweep."""
     shown = DepositAddress.objects.filter(chain=request.chain_id, recipient_address=request.recipient_address)
     return shown.exists()
 
 
 def _is_sweep(request: PaymentRequest, chain: Chain, facts: TransactionFacts) -> bool:
-    """Whether all money that the mined transaction paid to the request came from deposit addresses."""
+    """Whether all that the mined transaction paid to the request came from deposit addresses."""
     own = {request.recipient_address, request.deposit_address}
     senders = {t.sender for t in facts.transfers if t.recipient in own and t.amount > 0}
     if not senders or not facts.is_complete or request.chain_id != chain.pk:
@@ -78,7 +79,7 @@ def _may_be_left(request: PaymentRequest, chain: Chain, sighting: Sighting | Non
 
 
 def _left_of(facts: TransactionFacts, chain: Chain) -> list[Transfer]:
-    """Return the transfers of the transaction that are not credited to a payment."""
+    """Return the transaction's transfers that are not credited yet."""
     slots: set[str] = set()
     spent: Counter[str] = Counter()
     for slot, account, amount in _credited(chain, facts.hash).values_list("slot", "account", "amount"):

@@ -1,1 +1,1 @@
-"""Swaps in progress: poll the providers for their status, and verify the deliveries that they report."""
+"""Swaps in progress: poll the providers for their status, and verify the reported deliveries."""

@@ -1,4 +1,4 @@
-"""Evaluate the transaction that a provider reports as a swap's delivery, by the rules of a direct payment."""
+"""Evaluate a transaction that a provider reports as a swap's delivery. The rules of a direct payment apply."""
 
 import logging
 from dataclasses import replace
@@ -22,15 +22,15 @@ _UNKNOWN = "The network does not know this transaction."
 def started(
     lookup: Lookup, verdict: SwapStarted, facts: TransactionFacts | None, quote: Quote, check: ChainCheck
 ) -> Postponed:
-    """Return the outcome of a mined transaction of the customer that started the swap of `quote`."""
+    """The customer's transaction is mined and started the swap of `quote`."""
     return swap_outcomes.started(lookup, verdict, facts, quote, provider_name(quote.provider), check.now)
 
 
 def delivered(lookup: Lookup, terms: Terms, check: ChainCheck) -> Completed | Failed | Postponed:
-    """Evaluate the transaction that a provider reports as the delivery of a swap.
+    """Evaluate the transaction that a provider reports as the delivery.
 
     The report only says which transaction to look up. If our nodes don't confirm the delivery, a retry is used and
-    the provider is polled again. If the reported transaction is the customer's own, the payment fails at once.
+    the provider is polled again. If the transaction is the customer's own, the payment fails at once instead.
     """
     chain = lookup.chain
     facts = check.snapshot.transactions.get(lookup.transaction_hash)
@@ -51,7 +51,7 @@ def delivered(lookup: Lookup, terms: Terms, check: ChainCheck) -> Completed | Fa
 def _unproved(lookup: Lookup, code: FailureCode, message: str, check: ChainCheck) -> Failed | Postponed:
     payment = lookup.payment
     if code in (FailureCode.TRANSACTION_ALREADY_USED, FailureCode.TRANSACTION_AMBIGUOUS):
-        # Two requests claim the same money: an operator has to decide which of them was paid.
+        # Two requests claim the same money. An operator must decide which of them was paid.
         logger.error("payment %s: another payment claims its delivery; check both by hand", payment.pk)
     name, hash_ = provider_name(payment.swap.provider), lookup.transaction_hash
     why = Unproved(code, f"{name} reports {hash_} on {lookup.chain.name} as the delivery. {message}")

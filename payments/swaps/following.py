@@ -1,11 +1,11 @@
 """Poll routing providers for the status of swaps in progress.
 
-1. Lease: a batch of one provider's due swaps, with a heartbeat as in `payments.verification.leasing`.
-2. Poll: one swap after the other, outside any transaction. `payments.swaps.status` interprets each response, pure.
-3. Store: `payments.verification.storing`, one transaction for each swap, guarded by the claim id.
+1. Lease a batch of one provider's due swaps, and renew the lease while working, as in `payments.verification.leasing`.
+2. Poll one swap after the other, outside any transaction. `payments.swaps.status` interprets each response.
+3. Store each result in a transaction of its own, if the claim id is unchanged (`payments.verification.storing`).
 
-A provider's status credits nothing. `payments.verification.engine` looks up a reported delivery together with the
-other payments of that chain.
+A provider's status credits nothing. If it reports a delivery, `payments.verification.engine` looks up that transaction
+together with the other payments of its chain.
 """
 
 import logging
@@ -45,12 +45,12 @@ from payments.verification.storing import store
 logger = logging.getLogger(__name__)
 
 BATCH = 20
-# A turn starts no call later than this. It is much shorter than the time for which a lease is renewed.
+# A turn starts no call after this time. A lease is renewed for much longer.
 TURN_SECONDS = 25.0
-# After this many unanswered calls in a row, the other swaps of the turn are postponed.
+# After this many calls in a row without a response, the turn's other swaps are postponed.
 MAX_UNANSWERED = 2
 COOLDOWN = timedelta(seconds=10)
-# Among a merchant's swaps, those with fewer unconfirmed deliveries come first.
+# Of a merchant's swaps, those with fewer unconfirmed deliveries come first.
 SWAPS = Queue(
     model=Swap,
     due="next_poll_at",
@@ -71,7 +71,7 @@ def follow_provider(
     client: Client = get_client,
     now: Clock = timezone.now,
 ) -> int:
-    """Poll one provider for a batch of its due swaps; return the number of swaps."""
+    """Poll one provider for a batch of its due swaps. Return the number of swaps."""
     lease = SWAPS.claim(now(), BATCH, key)
     request = ("payment__request__chain", "payment__request__token")
     related = ("payment__chain", "payment__quote", "payment__lookup", "delivery")
@@ -103,7 +103,7 @@ def _ask(
                 is_answered = _follow(key, payment, lease.claim_id, provider, client, now)
                 unanswered = 0 if is_answered else unanswered + 1
             except Exception:
-                # A failure of one swap must not delay the others. Postponing it lets it time out after a day.
+                # The failure of one swap must not delay the others. Postpone it: it times out after a day.
                 logger.exception("the swap of payment %s could not be followed", payment.pk)
                 store([_silent(key, payment, None, now())], lease.claim_id, now())
 
@@ -111,7 +111,7 @@ def _ask(
 def _follow(
     key: str, payment: Payment, claim_id: uuid.UUID, provider: Provider, client: Client, now: Clock
 ) -> bool:
-    """Poll the status of one swap and store the outcome; return whether the provider gave a usable response."""
+    """Poll the status of a swap and store the outcome. Return True if the provider gave a usable response."""
     if payment.quote is None:
         raise ValueError("a swap in progress has a quote")
     try:

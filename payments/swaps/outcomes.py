@@ -1,4 +1,4 @@
-"""The outcomes of following a swap. Pure: `payments.verification.storing` stores them."""
+"""What to store after a swap was polled. Pure functions; `payments.verification.storing` stores the result."""
 
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from payments.verification.columns import block_columns, sender_columns, sightin
 from payments.verification.outcomes import RESPONDED, Failed, Postponed
 from payments.verification.retry_policy import MAX_MISSED_CHECKS, is_timed_out, pause_after_miss
 
-# One confirmation of the customer's transaction is enough, because only the delivery is credited.
+# One confirmation of the customer's transaction is enough: only the delivery is credited.
 _CONFIRMATIONS_OF_SWAP_START = 1
 
 
@@ -25,7 +25,7 @@ def started(
     name: str,
     now: datetime,
 ) -> Postponed:
-    """Return the outcome of a mined transaction that started the swap of `quote`; the provider is polled at once."""
+    """The customer's transaction is mined, so the swap of `quote` has started. Poll the provider at once."""
     payment = lookup.payment
     swap = swap_of(payment)
     is_known = swap is not None and swap.polls > 0
@@ -58,7 +58,7 @@ def under_way(
     next_check: datetime,
     now: datetime,
 ) -> Failed | Postponed:
-    """Return the outcome of a swap that is still in progress; it times out after 24 hours."""
+    """The swap is in progress. It times out after 24 hours."""
     if is_timed_out(payment, now):
         return timed_out(payment, name)
     columns = {
@@ -72,7 +72,7 @@ def under_way(
 
 
 def reported(payment: Payment, delivered: Delivered, status: SwapStatus, name: str) -> Postponed:
-    """Return the outcome of a reported delivery: its lookup is due at once."""
+    """The provider reports a delivery. Look it up at once."""
     columns = {
         **RESPONDED,
         "is_in_flight": True,
@@ -94,10 +94,10 @@ def unproved(
     status: SwapStatus | None = None,
     is_final: bool = False,
 ) -> Failed | Postponed:
-    """Return the outcome of a reported delivery that our nodes don't confirm.
+    """Our nodes don't confirm the reported delivery.
 
-    A retry is used, and the provider is polled again, because its report may have been wrong. The payment fails after
-    the last retry or, with `is_final`, at once.
+    This uses a retry. The report may have been wrong, so the provider is polled again. The payment fails after the
+    last retry, or at once with `is_final`.
     """
     columns, swap = (RESPONDED, _status_columns(payment, status)) if status else ({}, {})
     if is_final or payment.attempts >= MAX_MISSED_CHECKS:
@@ -119,12 +119,12 @@ def unproved(
 
 
 def ended(payment: Payment, end: Ended, status: SwapStatus) -> Failed:
-    """Return the outcome of a swap whose provider reports that nothing will be delivered."""
+    """The provider reports that nothing will be delivered."""
     return Failed(payment, end.code, end.message, RESPONDED, swap=_status_columns(payment, status))
 
 
 def silent(payment: Payment, name: str, *, next_check: datetime, now: datetime) -> Failed | Postponed:
-    """Return the outcome if the provider did not respond: poll it again. The swap times out after 24 hours."""
+    """The provider did not respond. Poll it again. The swap times out after 24 hours."""
     if is_timed_out(payment, now):
         return timed_out(payment, name)
     since = payment.unanswered_since or now
@@ -137,16 +137,16 @@ def silent(payment: Payment, name: str, *, next_check: datetime, now: datetime) 
 
 
 def timed_out(payment: Payment, name: str) -> Failed:
-    """Return the outcome of a swap that is undecided after 24 hours."""
+    """The swap is undecided after 24 hours."""
     message = f"{name} has not delivered within 24 hours. You can retry the payment."
     return Failed(payment, FailureCode.VERIFICATION_TIMED_OUT, message)
 
 
 def _may_hold_request(payment: Payment, now: datetime) -> bool:
-    """Whether a swap that its provider does not confirm still holds its request open.
+    """Whether a swap that its provider doesn't confirm still keeps its request open.
 
-    It does for no longer than an unmined transaction, because anyone can send a call that names a quote but pays
-    nothing, or pays another recipient.
+    It does for as long as an unmined transaction. A longer time would be unsafe: anyone can send a call that
+    contains a quote's id but doesn't pay the recipient.
     """
     return now < min(payment.created_at, payment.request.expires_at) + UNMINED_HOLD
 

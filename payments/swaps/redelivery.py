@@ -1,7 +1,8 @@
-"""Follow a completed swap whose delivery was reorganised away: its provider may deliver again by another transaction.
+"""Follow a completed swap whose delivery was reorganised away. Its provider may deliver again in another
+transaction.
 
-The payment stays completed and `reorged` until our nodes confirm the new delivery. Then the payment is credited with
-the new delivery instead of the old one, and `reorged` is cleared.
+The payment stays completed and `reorged` until our nodes confirm the new delivery. The new delivery then replaces
+the old one, and `reorged` is cleared.
 """
 
 import copy
@@ -36,7 +37,7 @@ def follow_again(
     client: Callable[[Chain], ChainClient],
     now: datetime,
 ) -> None:
-    """If the provider reports a new delivery that our nodes confirm, credit it. Otherwise poll again later."""
+    """Credit the new delivery, if the provider reports one and our nodes confirm it. Otherwise poll again later."""
     lookup = payment.swap.delivery
     is_new = delivered is not None and delivered.transaction_hash != lookup.transaction_hash
     if delivered is not None and is_new and _credit(payment, lookup, delivered, claim_id, client, now):
@@ -83,11 +84,11 @@ def _credit(
         if not credit.received:
             return False
         if request.status == PaymentRequest.Status.COMPLETED and paid < request.amount:
-            # A completed request must stay paid in full, so the payment stays `reorged`. The merchant can accept the
-            # new delivery.
+            # A completed request must stay paid in full. So the payment stays `reorged`, and the merchant can accept
+            # the new delivery.
             logger.error("payment %s: its swap was delivered again, by %s, but with less", payment.pk, hash_)
             return False
-        # The first delivery paid nothing in the end. If it is mined again, the merchant can accept it.
+        # The first delivery has paid nothing. If it is mined again, the merchant can accept it.
         ConsumedTransfer.objects.filter(payment=payment).delete()
         store_credits([credit])
         Lookup.objects.filter(pk=lookup.pk).update(

@@ -1,6 +1,6 @@
 """Interpret a provider's status of a swap. Pure functions.
 
-A status never completes a payment: it only says which transaction to look up.
+A status never completes a payment. It only says which transaction to look up.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from payments.providers.base import SwapState, SwapStatus
 _LONGEST_URL = 500
 _LONGEST_STATUS = 64
 
-# (Seconds between polls, number of polls with this pause), in order, as in LI.FI's reference client.
+# (seconds between polls, number of such polls), in order, as in LI.FI's reference client.
 _PAUSES = ((10, 6), (30, 6), (60, 12))
 _LAST_PAUSE = 120
 _LONGEST_RETRY_AFTER = 300
@@ -22,7 +22,7 @@ _LONGEST_RETRY_AFTER = 300
 
 @dataclass(frozen=True)
 class Journey:
-    """The swap's source, and its target chain, token (contract address, empty for native coin) and recipient."""
+    """A swap's source and target. `token` is a contract address, or "" for native coin."""
 
     provider: str
     from_chain: str
@@ -36,7 +36,7 @@ class Journey:
 
 @dataclass(frozen=True)
 class UnderWay:
-    """The swap is in progress. With `ask_source`, also look up the customer's transaction on its chain."""
+    """The swap is in progress. With `ask_source`, look up the customer's transaction too."""
 
     detail: str
     ask_source: bool = False
@@ -44,7 +44,7 @@ class UnderWay:
 
 @dataclass(frozen=True)
 class Delivered:
-    """The provider reports a delivery by this transaction. `amount` is the reported amount in base units, if any."""
+    """The provider reports that this transaction is the delivery. `amount` is in base units, if it is reported."""
 
     transaction_hash: str
     amount: int | None
@@ -60,7 +60,7 @@ class Unproved:
 
 @dataclass(frozen=True)
 class Ended:
-    """The provider reports that nothing will be delivered as requested."""
+    """The provider reports that the requested delivery will not happen."""
 
     code: FailureCode
     message: str
@@ -70,7 +70,6 @@ Progress = UnderWay | Delivered | Unproved | Ended
 
 
 def read_status(status: SwapStatus, journey: Journey) -> Progress:
-    """Return what the provider's status means for a payment."""
     name = journey.provider
     match status.state:
         case SwapState.UNKNOWN:
@@ -119,7 +118,7 @@ def _other_token(status: SwapStatus, journey: Journey) -> Ended:
 
 
 def _canonical(status: SwapStatus, journey: Journey) -> str:
-    """Return the canonical hash of the reported delivery, or an empty string if it is no valid hash."""
+    """Return the canonical hash of the reported delivery, or "" if it is invalid."""
     try:
         return family_of(journey.chain_type).normalise_transaction_hash(status.destination_hash or "")
     except HashError:
@@ -127,11 +126,10 @@ def _canonical(status: SwapStatus, journey: Journey) -> str:
 
 
 def _delivered(status: SwapStatus, journey: Journey) -> Progress:
-    """Check a reported delivery against the journey.
+    """Check that a reported delivery is for the right chain, recipient and token. If it isn't, don't look it up.
 
-    One transaction may deliver several swaps. An attacker's swap to their own account may be delivered together with
-    another customer's payment to the merchant and must not be credited with it. So a delivery that is reported for
-    another chain, recipient or token is not looked up.
+    One transaction may deliver several swaps. It may deliver an attacker's swap to the attacker, and also pay the
+    merchant for another customer. The attacker must not be credited with that payment.
     """
     name = journey.provider
     if status.destination_chain_id not in (None, journey.chain_id):
@@ -156,7 +154,7 @@ def _delivered(status: SwapStatus, journey: Journey) -> Progress:
 
 
 def pause_seconds(polls: int, retry_after: float | None) -> float:
-    """Return the seconds before the next poll: the provider's `retry_after` or, without one, by the number of polls."""
+    """Return the seconds before the next poll. The provider's `retry_after` counts first, then the number of polls."""
     if retry_after is not None and retry_after > 0:
         return min(max(retry_after, 1.0), _LONGEST_RETRY_AFTER)
     for pause, times in _PAUSES:
@@ -167,7 +165,10 @@ def pause_seconds(polls: int, retry_after: float | None) -> float:
 
 
 def shown_url(url: str | None) -> str:
-    """Return a provider's link if it is safe to show: https, with a host, without credentials, and not too long."""
+    """Return a provider's link if it is safe to show: https, with a host, without credentials, not too long.
+
+    Else return "".
+    """
     if not url or len(url) > _LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
         return ""
     try:
@@ -179,5 +180,5 @@ def shown_url(url: str | None) -> str:
 
 
 def shown_status(raw: str) -> str:
-    """Return the printable characters of a provider's own status, truncated to the length of its column."""
+    """Return the printable characters of a provider's status, truncated for its column."""
     return "".join(letter for letter in raw if letter.isprintable())[:_LONGEST_STATUS]

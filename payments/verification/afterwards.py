@@ -1,4 +1,4 @@
-"""Read the proofs that senders gave after a transfer, and the credits, solvers and acceptances that limit them."""
+"""Read the proofs that senders gave after their transfers, and the rows that limit what a proof can claim."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
@@ -13,9 +13,10 @@ from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, S
 
 @dataclass(frozen=True)
 class Afterwards:
-    """The proofs that senders gave after one transaction, and what limits the transfers that they can claim.
+    """The proofs that senders gave after one transaction, and the facts that limit what the proofs can claim.
 
-    `proofs` becomes `sender_proofs` of `payments.evaluation.binding.Evidence`, which explains the other fields.
+    `proofs` becomes `sender_proofs` of `payments.evaluation.binding.Evidence`. The other fields have the same names
+    there.
     """
 
     proofs: tuple[SenderProof, ...] = ()
@@ -32,8 +33,8 @@ def afterwards_of(
 ) -> dict[str, Afterwards]:
     """Return the `Afterwards` of each lookup, by the id of its payment.
 
-    `payers` are the accounts that made a transfer in each transaction. Makes one query, and three more if a proof was
-    given or `for_new_proof` is set.
+    `payers` are the accounts that made a transfer in each transaction. Makes one query. Makes three more if there
+    is a proof, or if `for_new_proof` is set.
     """
     hashes = {lookup.transaction_hash for lookup in lookups if payers.get(lookup.transaction_hash)}
     proofs = _proofs(chain, hashes)
@@ -84,12 +85,12 @@ def afterwards_of(
 
 
 def accepted_at(payment: Payment) -> datetime:
-    """Return the time of the merchant's acceptance; if it was not stored, the earliest time that is possible."""
+    """Return when the merchant accepted the payment. Old rows don't have the time: return the earliest possible one."""
     return payment.accepted_at or payment.created_at
 
 
 def _ask_the_same(one: PaymentRequest, other: PaymentRequest) -> bool:
-    """Whether both requests are for the same token and recipient, so that they may compete for a transfer."""
+    """Whether both requests have the same token and recipient. Then the same transfer could pay either."""
     return (one.token_id, one.recipient_address) == (other.token_id, other.recipient_address)
 
 
@@ -110,7 +111,7 @@ def _consumed(chain: Chain, hashes: Set[str]) -> dict[str, list[tuple[str, tuple
 
 
 def _accepted(chain: Chain, hashes: Set[str]) -> dict[str, list[Payment]]:
-    """Return the accepted payments of these transactions that are not credited yet."""
+    """Return payments of these transactions that were accepted but are not credited yet."""
     found: dict[str, list[Payment]] = defaultdict(list)
     accepted = Payment.objects.filter(
         chain=chain, transaction_hash__in=hashes, status__in=Payment.OPEN

@@ -1,6 +1,6 @@
-"""Evaluate a payment with the results of a chain check. Only `payments.verification.storing` writes the outcome.
+"""Evaluate a payment by the results of a chain check. The outcome is stored by `payments.verification.storing`.
 
-Swaps are handled by a `SwapHandler` that the caller passes in, so that a direct payment never enters swap code.
+The caller passes in a `SwapHandler` for swaps, so that a direct payment never runs code for swaps.
 """
 
 from typing import Protocol
@@ -45,7 +45,7 @@ _REPLACED = Refused(
 
 
 class SwapHandler(Protocol):
-    """The functions that verification calls for swaps."""
+    """Verification calls these functions for swaps."""
 
     def started(
         self,
@@ -55,7 +55,7 @@ class SwapHandler(Protocol):
         quote: Quote,
         check: ChainCheck,
     ) -> Postponed:
-        """Return the outcome of a mined transaction of the customer that started the swap of `quote`."""
+        """The customer's transaction is mined and started the swap of `quote`."""
 
     def delivered(self, lookup: Lookup, terms: Terms, check: ChainCheck) -> Completed | Failed | Postponed:
         """Evaluate the transaction that the provider reports as the delivery."""
@@ -71,10 +71,11 @@ def outcome_of(
     replacement: TransactionFacts | None = None,
     is_unsearched: bool = False,
 ) -> Outcome:
-    """Evaluate one lookup with the results of the chain check.
+    """Evaluate a lookup by the results of the chain check.
 
-    `is_replaced`: another mined transaction of the sender has the payment's nonce. `replacement` is that transaction,
-    if known. `is_unsearched`: the search for the replacement could not be completed.
+    - `is_replaced`: another mined transaction of the sender has the payment's nonce.
+    - `replacement`: that transaction, if known.
+    - `is_unsearched`: the search for that transaction could not be completed.
     """
     if lookup.transaction_hash in check.snapshot.contradicted:
         return unanswered(lookup, ChainError("the nodes contradict each other"), check.now)
@@ -109,7 +110,7 @@ def outcome_of(
 
 
 def verdict_of(lookup: Lookup, evaluation_input: EvaluationInput, check: ChainCheck) -> Verdict | SwapStarted:
-    """Evaluate a transaction of the customer."""
+    """Evaluate the customer's transaction. It may pay, or start a swap."""
     facts, head = check.snapshot.transactions.get(lookup.transaction_hash), check.snapshot.head
     if lookup.chain_id != evaluation_input.terms.chain_id:
         return evaluate_swap_start(evaluation_input.terms, facts, head, check.finality)
@@ -118,7 +119,7 @@ def verdict_of(lookup: Lookup, evaluation_input: EvaluationInput, check: ChainCh
 
 
 def _may_become_readable(lookup: Lookup, facts: TransactionFacts | None) -> bool:
-    """Whether to check a transaction of unknown form again, because at first the cause may be the nodes."""
+    """Whether to check a transaction of unknown form again. At first, the nodes may be the cause."""
     is_unknown_form = facts is not None and not facts.is_readable and not facts.is_known_form
     return is_unknown_form and lookup.payment.unanswered_looks < CHECKS_UNTIL_UNREADABLE
 
@@ -126,7 +127,7 @@ def _may_become_readable(lookup: Lookup, facts: TransactionFacts | None) -> bool
 def _missing(
     lookup: Lookup, check: ChainCheck, is_replaced: bool, replacement: TransactionFacts | None
 ) -> Outcome:
-    """Return the outcome of a transaction that no node knows: follow its replacement, fail, or check again."""
+    """No node knows the transaction: follow its replacement, fail the payment, or check again."""
     payment = lookup.payment
     if lookup.proposal_id:
         return Unexecuted(lookup)
@@ -138,9 +139,9 @@ def _missing(
         and is_known_to_differ
         and not check.finality.is_reached(replacement, check.snapshot.head)
     ):
-        # Until the replacement is deep enough, a reorganisation can restore the payment's own transaction.
+        # A reorganisation can restore the payment's own transaction, until the replacement is deep enough.
         return waiting(lookup, NotYet(_REPLACED.message, likely=_REPLACED), None, check)
-    # If no node knows the replacement's hash, wait for some checks, so that the checkout can submit it.
+    # If the replacement is unknown, wait for some checks, so that the checkout can submit its hash.
     if is_known_to_differ or (is_replaced and payment.attempts >= CHECKS_UNTIL_REPLACED):
         return refused(lookup, _REPLACED, None, check.now)
     return missing(lookup, check.now)

@@ -1,4 +1,4 @@
-"""Map the result of a check to columns of a payment, its lookup and its swap. Pure: nothing is written here."""
+"""Map the result of a check to columns of a payment, its lookup and its swap. Pure functions."""
 
 from datetime import datetime
 from typing import Any
@@ -8,20 +8,20 @@ from payments.evaluation.binding import Bound
 from payments.evaluation.verdicts import Finality, NotYet, Paid
 from payments.models import Lookup, Payment, PaymentRequest, Quote
 
-# The maximum of the column. Transactions with a higher nonce can be signed, but no account ever reaches such a nonce.
+# The largest number that the column holds. A transaction with a higher nonce can be signed, but never mined.
 _LARGEST_NONCE = 2**63 - 1
 
 
 def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str, Any]:
-    """Return the payment's columns about its own transaction once a node has seen it.
+    """Return the payment's columns about its own transaction, once a node has seen it.
 
-    Return none for a deposit address's balance, which has no sender.
+    A deposit address's balance has no sender, so it has none of these columns.
     """
     if facts is None or not facts.sender:
         return {}
     if payment.is_sponsored or payment.bound_by == Payment.BoundBy.AUTHORIZATION:
-        # Keep the payer as the sender: the operator's account sends the transaction, and `payments.sponsoring`
-        # follows it.
+        # The operator's account sends the transaction, but the payer stays the sender. `payments.sponsoring` follows
+        # it.
         return {"network_fee": facts.network_fee if facts.block else None}
     is_storable = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
     return {
@@ -35,7 +35,7 @@ def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str
 def sighting_columns(lookup: Lookup, facts: TransactionFacts | None, now: datetime) -> dict[str, Any]:
     """Return the lookup's columns once a node has seen its transaction.
 
-    The first block is kept if a reorganisation moves the transaction to another block.
+    If a reorganisation moves the transaction to another block, the first block stays stored.
     """
     if facts is None:
         return {}
@@ -51,14 +51,12 @@ def sighting_columns(lookup: Lookup, facts: TransactionFacts | None, now: dateti
 
 
 def block_columns(block: Block | None) -> dict[str, Any]:
-    """Return the lookup's columns for the block of the transaction."""
     if block is None:
         return {"block_number": None, "block_hash": "", "block_time": None}
     return {"block_number": block.number, "block_hash": block.hash, "block_time": block.time}
 
 
 def depth_columns(verdict: Paid | NotYet, finality: Finality) -> dict[str, Any]:
-    """Return the lookup's columns for the block and its depth."""
     return {
         **block_columns(verdict.block),
         "confirmations": verdict.confirmations,
@@ -69,7 +67,7 @@ def depth_columns(verdict: Paid | NotYet, finality: Finality) -> dict[str, Any]:
 def waiting_columns(
     lookup: Lookup, verdict: NotYet, facts: TransactionFacts | None, now: datetime, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the payment's columns for a verdict that is not final: the amount in flight, or the likely failure."""
+    """Return the payment's columns while the verdict is not final: the amount in flight, or the likely failure."""
     payment, likely = lookup.payment, verdict.likely
     is_mined = verdict.block is not None
     common = {"likely_failure": likely.code if likely else ""}
@@ -92,21 +90,21 @@ def waiting_columns(
     return columns
 
 
-# The lookup's columns for a transaction that the nodes no longer know.
+# The lookup's columns if the nodes no longer know the transaction.
 UNKNOWN: dict[str, Any] = {**block_columns(None), "confirmations": 0}
-# The lookup's columns for a transaction whose hash is not the id of a proposal.
+# The lookup's columns if the hash is not a proposal's id.
 NO_PROPOSAL: dict[str, Any] = {"proposal_id": "", "proposal_account": "", "further_accounts": None}
-# The payment's columns if it no longer holds the request open.
+# The payment's columns if it no longer keeps the request open.
 NOT_HOLDING: dict[str, Any] = {"is_in_flight": False, "is_bound_unmined": False, "likely_failure": ""}
 
 
 def paid_columns(
     lookup: Lookup, request: PaymentRequest, bound: Bound, received: int, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the columns for the paid amount, its token and the binding.
+    """Return the columns for the paid amount, its token and its binding.
 
-    They come from the swap's quote or the received transfers. A swap without a `quote` is a transaction that started
-    the swaps of several quotes, perhaps each with a different wallet.
+    They come from the swap's quote, or from the transfers that arrived. A swap without a `quote` is a transaction
+    that started the swaps of several quotes. Each of these may have another wallet.
     """
     if lookup.is_delivery:
         return {"bound_by": bound.by}
@@ -117,7 +115,7 @@ def paid_columns(
 
 
 def provider_columns(lookup: Lookup, verdict: Paid | NotYet, quote: Quote | None) -> dict[str, Any]:
-    """Return the columns of the payment's swap if the verdict shows that its transaction started it by this quote."""
+    """Return the columns of the payment's swap, if its transaction started a swap by this quote."""
     is_swap = verdict.bound is not None and verdict.bound.by == Payment.BoundBy.PROVIDER
     is_refused = isinstance(verdict, NotYet) and verdict.likely is not None
     is_named = not lookup.is_delivery and is_swap and not is_refused

@@ -1,7 +1,8 @@
-"""Consume transfers: each counts only once in the whole system, and no account is credited with more than it gained.
+"""Consume transfers: each counts once in the whole system, and no account is credited with more than it gained.
 
-A unique constraint on (chain, transaction, slot) guarantees that each counts once. The gain matters on Solana, where
-several transfers of one transaction can go to one account. An advisory lock serialises the credits of a transaction.
+A unique constraint on (chain, transaction, slot) ensures that each counts once. The gain matters on Solana, where
+one transaction can send several transfers to one account. An advisory lock lets only one process at a time credit a
+transaction.
 """
 
 from collections import Counter, defaultdict
@@ -14,7 +15,7 @@ from chains.client import Transfer
 from payments.models import ConsumedTransfer, Lookup
 
 _ROWS_AT_ONCE = 2000
-# Locks are taken in the order of their numbers, so that transactions that credit several payments never deadlock.
+# Take the locks in the order of their numbers. Then processes that credit several payments can't deadlock.
 _LOCK_IN_ORDER = """
     SELECT pg_advisory_xact_lock(number) FROM (
         SELECT DISTINCT hashtextextended(key, 0) AS number FROM unnest(%s::text[]) AS key ORDER BY number
@@ -24,7 +25,7 @@ _LOCK_IN_ORDER = """
 
 @dataclass(frozen=True)
 class Consumption:
-    """The transfers of one lookup's transaction to credit to its payment, each with the amount that counts.
+    """The transfers to credit to a lookup's payment, each with the amount that counts.
 
     `beside` has the transfers of other transactions that are credited to the same payment.
     """
@@ -35,7 +36,7 @@ class Consumption:
 
     @property
     def received(self) -> int:
-        """The sum of all these transfers in base units."""
+        """The sum of all transfers, in base units."""
         return sum(transfer.amount for part in self.parts for transfer in part.transfers)
 
     @property
@@ -58,10 +59,11 @@ class Consumption:
 
 
 def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[str, Consumption]:
-    """Return, by payment id, the transfers to credit to each payment. Those that were credited before are left out.
+    """Return the transfers to credit to each payment, by payment id. Transfers that were credited before are left
+    out.
 
-    The payments must have different transactions. Call this inside the database transaction that stores the
-    rows, because it locks the credits of each chain transaction until the commit.
+    The payments must have different transactions. Call this in the database transaction that stores the rows: until
+    the commit, it locks the credits of each chain transaction.
     """
     if not wanted:
         return {}
@@ -71,7 +73,7 @@ def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[st
         chain__in={lookup.chain_id for lookup, _ in wanted},
         transaction_hash__in={lookup.credit_key for lookup, _ in wanted},
     )
-    # Leave out reversed payments of native coin: the amount that their address received no longer includes them.
+    # Leave out reversed payments of native coin: the total that their address received doesn't include them any more.
     stored = stored.exclude(payment__reorged=True, payment__deposit_sequence__isnull=False)
     earlier: dict[tuple[int, str], list[tuple[str, str, int]]] = defaultdict(list)
     rows = stored.values_list("chain_id", "transaction_hash", "slot", "account", "amount")
@@ -88,10 +90,10 @@ def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[st
 def _countable(
     transfers: Sequence[Transfer], earlier: Iterable[tuple[str, str, int]]
 ) -> tuple[Transfer, ...]:
-    """Return each unused transfer once, reduced so that no account is credited with more than its gain.
+    """Return each unused transfer once. Reduce amounts, so that no account is credited with more than its gain.
 
-    `earlier` are the slots, accounts and amounts that were credited before. The oldest rows have the slot `mint:owner`
-    and consumed the owner's whole gain.
+    `earlier` has (slot, account, amount) of earlier credits. The oldest rows have the slot `mint:owner`, and used
+    the owner's whole gain.
     """
     used: set[str] = set()
     spent: Counter[str] = Counter()
@@ -112,7 +114,7 @@ def _countable(
 
 
 def store_credits(consumptions: Sequence[Consumption]) -> None:
-    """Store the transfers as consumed. Raises IntegrityError if another payment consumed one of them in between."""
+    """Store the transfers as consumed. Raises IntegrityError if another payment has just consumed one of them."""
     rows = [row for consumption in consumptions for row in consumption.rows()]
     ConsumedTransfer.objects.bulk_create(rows, batch_size=_ROWS_AT_ONCE)
 

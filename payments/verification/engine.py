@@ -1,16 +1,16 @@
 """The verification engine: lease due lookups, send them chain by chain, evaluate the payments, store the results.
 
-1. Lease: due rows are locked with SKIP LOCKED and given a claim id and a lease. Two workers never lease the same row.
-2. Look up: one batch of node calls per chain, whatever the number of payments, outside any transaction. A heartbeat
-   (`config.due_work.leases`) keeps renewing the leases, even if a node is slow.
-3. Evaluate: `payments.evaluation.verdicts`, pure.
-4. Store: `payments.verification.storing`, many payments in one transaction. Every write is guarded by the claim id: a
-   worker whose lease expired changes nothing.
+1. Lease due rows: lock them with SKIP LOCKED, and give them a claim id. Two workers never lease the same row.
+2. Look up the transactions outside any database transaction, in one batch of calls per chain. Meanwhile the leases are
+   renewed (`config.due_work.leases`), even if a node is slow.
+3. Evaluate the payments (`payments.evaluation.verdicts`, pure functions).
+4. Store many payments in one transaction (`payments.verification.storing`). Each write requires the claim id, so a
+   worker whose lease has expired changes nothing.
 
-After a crash the leases expire within seconds, and the next sweep verifies the payments again.
+If a worker crashes, its leases expire within seconds, and another worker verifies the payments.
 
-A swap has two lookups: the customer's transaction first, then the delivery that the provider reports
-(`payments.swaps.following`). The delivery is verified on the request's chain by the same rules as a direct payment.
+A swap has two lookups: the customer's transaction, and later the delivery that the provider reports
+(`payments.swaps.following`). The delivery is verified on the request's chain, by the rules of a direct payment.
 """
 
 import logging
@@ -52,7 +52,7 @@ def verify_due(
     client: Client = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Verify a batch of the lookups that are due on this chain; return the number of lookups."""
+    """Verify a batch of the chain's due lookups. Return the number of lookups."""
     lease, lookups = claim_due(now(), chain_id)
     if lookups:
         with (
@@ -65,7 +65,7 @@ def verify_due(
 
 
 def _subjects(lookups: Sequence[Lookup]) -> list[dict[str, str]]:
-    """Return the ids of the payments for their traces."""
+    """Return the payments' ids, for tracing."""
     payments = [lookup.payment for lookup in lookups]
     return [{"payment_id": each.pk, "payment_request_id": str(each.request_id)} for each in payments]
 
@@ -79,7 +79,7 @@ def verify_on_chain(
     client: Client,
     now: Callable[[], datetime],
 ) -> None:
-    """Look up these leased transactions on `chain`, evaluate their payments, and store the results."""
+    """Look up these transactions, evaluate their payments, and store the results. They must be leased."""
     quotes = quotes_of({lookup.payment.request_id for lookup in lookups}, chain)
     lookups = _still_held(_without_strays(lookups, lease.claim_id, quotes.values(), now), lease)
     if not lookups:
@@ -88,8 +88,8 @@ def verify_on_chain(
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback, still_since)
     try:
         chain_client = client(chain)
-        # Read the nonces before the transactions. Otherwise a transaction that is mined between the two calls would
-        # count as replaced by itself.
+        # Read the nonces before the transactions. In the other order, a transaction that is mined between the two
+        # calls would seem to be replaced.
         used_up = _with_used_up_nonces(chain_client, lookups)
         lookups = _still_held(lookups, lease)
         if not lookups:
@@ -109,7 +109,7 @@ def verify_on_chain(
         return
     unsearched = replacements.unsearched | {each.payment_id for each in {*lookups} - {*held}}
     inputs = collect_evidence(lookups, chain, check.snapshot, quotes)
-    # Credit earlier native coin at an address first, because later readings of the balance include it.
+    # Credit earlier native coin of an address first, because later balances include it.
     lookups = sorted(lookups, key=lambda each: each.payment.deposit_sequence or 0)
     outcomes: list[Outcome] = []
     for lookup in lookups:
@@ -126,8 +126,7 @@ def verify_on_chain(
                     is_unsearched=payment.pk in unsearched,
                 )
             except Exception:
-                # A failure of one payment must not delay the others. Its check is postponed, so it times out after a
-                # day.
+                # The failure of one payment must not delay the others. Postpone its check: it times out after a day.
                 logger.exception("payment %s could not be evaluated", payment.pk)
                 outcome = unanswered(lookup, UNUSABLE, check.now)
         outcomes.append(outcome)
@@ -135,7 +134,7 @@ def verify_on_chain(
 
 
 def _still_held(lookups: Sequence[Lookup], lease: Lease) -> list[Lookup]:
-    """Return the lookups whose lease is still valid. Drop the others."""
+    """Return the lookups whose lease is still valid."""
     held = [lookup for lookup in lookups if lease.holds(lookup.pk)]
     if len(held) < len(lookups):
         logger.warning("lost the leases of %d payments before their check ended", len(lookups) - len(held))
@@ -145,9 +144,9 @@ def _still_held(lookups: Sequence[Lookup], lease: Lease) -> list[Lookup]:
 def _without_strays(
     lookups: Sequence[Lookup], claim_id: uuid.UUID, quotes: Iterable[Quote], now: Callable[[], datetime]
 ) -> list[Lookup]:
-    """Fail payments on a chain that was not requested, unless they may be swaps. Return the lookups of the others.
+    """Fail payments on another chain than the requested one, unless they may be swaps. Return the other lookups.
 
-    They fail immediately, because no reorganisation changes the chain for which a hash was submitted.
+    They fail immediately: a reorganisation can't change the chain of a submitted hash.
     """
     may_swap = {quote.route.request_id for quote in quotes}
     strays, others = [], []
@@ -164,8 +163,8 @@ def _without_strays(
 def _with_used_up_nonces(client: ChainClient, lookups: Sequence[Lookup]) -> set[str]:
     """Return the ids of payments whose nonce was used by a mined transaction.
 
-    This checks only payments whose transaction was seen unmined once, and then missed by a lookup. If no node knows
-    the transaction at the next lookup either, it was replaced.
+    Only payments are checked whose unmined transaction was seen once and then missed by a lookup. If no node knows
+    the transaction at the next lookup, it was replaced.
     """
     missed = {
         lookup.payment_id: (lookup.payment.from_address, nonce)
@@ -179,5 +178,5 @@ def _with_used_up_nonces(client: ChainClient, lookups: Sequence[Lookup]) -> set[
     try:
         counts = client.transaction_counts(sorted({sender for sender, _ in missed.values()}))
     except ChainError:
-        return set()  # Continue without the nonces: they can wait for the next check, the lookup can't.
+        return set()  # Continue without the nonces. They can wait for the next check, the lookup can't.
     return {pk for pk, (sender, nonce) in missed.items() if counts.get(sender, 0) > nonce}

@@ -1,4 +1,7 @@
-"""Collect the request's terms and the evidence for each lookup of a batch, in a fixed number of queries."""
+"""Collect the terms and the evidence for a batch of lookups.
+
+The number of queries doesn't depend on the batch's size.
+"""
 
 import uuid
 from collections import defaultdict
@@ -25,13 +28,13 @@ from payments.verification.quote_evidence import (
     reported_elsewhere,
 )
 
-# How far the clocks of two chains may differ.
+# The clocks of two chains may differ by this much.
 MAX_CLOCK_SKEW = timedelta(minutes=2)
 
 
 @dataclass(frozen=True)
 class ChainCheck:
-    """The responses of one chain's nodes, their time, and the claim id under which the results are stored."""
+    """The responses of a chain's nodes, the time of the check, and the claim id under which the results are stored."""
 
     claim_id: uuid.UUID
     snapshot: Snapshot
@@ -41,10 +44,10 @@ class ChainCheck:
 
 @dataclass(frozen=True)
 class EvaluationInput:
-    """The evidence and terms by which a lookup is evaluated.
+    """The terms and the evidence by which a lookup is evaluated.
 
-    `quote` is the request's quote that the transaction names, if it names exactly one. `difference` is the payment that
-    already has the native coin which the transaction sent to the request's deposit address.
+    `quote` is the request's quote that the transaction names, if it names exactly one. `difference` is a payment
+    found by balance. It already has the native coin that this transaction sent to the deposit address.
     """
 
     terms: Terms
@@ -62,9 +65,9 @@ def collect_evidence(
 ) -> dict[str, EvaluationInput]:
     """Return the terms and evidence of each lookup, by the id of its payment.
 
-    `snapshot` has the responses of the nodes of `chain`, and `quotes` the built quotes of the requests. The number of
-    queries does not grow with the number of lookups. `for_new_proof` includes the transfers that a new proof of the
-    sender may not claim, even if no proof was given yet.
+    `snapshot` has the responses of the chain's nodes, `quotes` the requests' built quotes. `for_new_proof` also
+    includes the transfers that a new proof of the sender may not claim. Without it, they are included only if there
+    is a proof.
     """
     tokens = Token.objects.in_bulk({lookup.payment.request.token_id for lookup in lookups})
     payers, references = _payers(snapshot), _references(snapshot)
@@ -84,11 +87,11 @@ def collect_evidence(
         payment, hash_ = lookup.payment, lookup.transaction_hash
         request = payment.request
         named = NOTHING_NAMED
-        # In a delivery by the customer's own transaction, only transfers within the swap's own call count.
+        # If the customer's own transaction is the delivery, only transfers within the swap's own call count.
         if lookup.is_customers_own:
             named = naming_for(request.pk, namings.get(hash_, ()), rules=rules)
         quote = quotes[named.quote.pk] if named.quote else None
-        # Native coin that a transaction sent to the deposit address counts by the address's balance alone.
+        # Native coin at the deposit address is counted by the address's balance, not by the transaction that sent it.
         is_by_balance = tokens[request.token_id].contract_address == "" and not lookup.is_difference
         evidence = Evidence(
             reference=bytes(request.reference) if request.references else None,
@@ -142,7 +145,7 @@ def _terms(lookup: Lookup, token: Token, evidence: Evidence, symbols: dict[str, 
 
 
 def _first_block(lookup: Lookup) -> tuple[int, datetime] | None:
-    """Return the height and time of the first block in which our nodes saw the transaction; None for a delivery."""
+    """Return height and time of the first block in which our nodes saw the transaction. None for a delivery."""
     if lookup.is_delivery or lookup.first_block_time is None or lookup.first_block_number is None:
         return None
     return lookup.first_block_number, lookup.first_block_time
@@ -151,7 +154,7 @@ def _first_block(lookup: Lookup) -> tuple[int, datetime] | None:
 def _earliest_time(lookup: Lookup, request: PaymentRequest) -> datetime:
     """Return the earliest time at which a transaction can pay the request.
 
-    That is the creation of the request or, for a delivery, the block time of the customer's transaction.
+    That is when the request was created. For a delivery, it is the block time of the customer's transaction.
     """
     sent_at = lookup.payment.lookup.block_time
     if lookup.is_delivery and sent_at is not None:
@@ -168,14 +171,13 @@ def _references(snapshot: Snapshot) -> dict[str, set[bytes]]:
 
 
 def _owners(references: Mapping[str, Set[bytes]]) -> dict[bytes, uuid.UUID]:
-    """Return the id of the request for each known reference in the transactions."""
+    """Return the request's id for each known reference in the transactions."""
     seen = set().union(*references.values())
     rows = PaymentRequest.objects.filter(reference__in=seen).values_list("reference", "pk") if seen else []
     return {bytes(reference): pk for reference, pk in rows}
 
 
 def _payers(snapshot: Snapshot) -> dict[str, frozenset[str]]:
-    """Return the accounts that made a transfer in each transaction."""
     return {
         hash_: frozenset(
             transfer.made_by for transfer in (*facts.transfers, *facts.intended) if transfer.made_by
@@ -188,11 +190,13 @@ def _payers(snapshot: Snapshot) -> dict[str, frozenset[str]]:
 def _addresses(
     lookups: Sequence[Lookup], chain: Chain, snapshot: Snapshot
 ) -> tuple[dict[str, frozenset[str]], set[str]]:
-    """Return the senders that are deposit addresses of any request, by hash, and the payments that came too early.
+    """Return the deposit addresses that sent something, by hash, and the payments that came too early.
 
-    A sender counts if it sent something to these requests' recipients. A payment is too early if its transaction was
-    mined before its request's deposit address was shown: until then a sweep of the address is not known as one, and
-    the merchant may have accepted it. What it swept must not count again.
+    An address counts if it belongs to any request, and if it sent something to these requests' recipients.
+
+    A payment is too early if its transaction was mined before its deposit address was shown. Before that time, a
+    sweep can't be recognised, so the merchant may have accepted the sweep as a payment. The swept money must not
+    count again.
     """
     recipients = {lookup.payment.request.recipient_address for lookup in lookups}
     senders = {
@@ -217,7 +221,7 @@ def _addresses(
 
 
 def _authorizations(snapshot: Snapshot, chain: Chain) -> dict[str, dict[tuple[str, bytes], uuid.UUID]]:
-    """Return the requests for which payers authorized the transfers of each transaction, by payer and nonce."""
+    """Return the requests for which payers authorized transfers: by transaction, and by payer and nonce."""
     used = {
         hash_: {
             (transfer.sender, transfer.authorization)
@@ -242,7 +246,7 @@ ProofsByPlace = Mapping[tuple[str, int, str], Sequence[PayerProof]]
 
 
 def _proofs(chain: Chain, payers: Mapping[str, Set[str]]) -> ProofsByPlace:
-    """Return the proofs of all these accounts, for any request, by account, token and recipient."""
+    """Return the proofs that these accounts gave for any request, by account, token and recipient."""
     accounts = set().union(*payers.values())
     proofs: dict[tuple[str, int, str], list[PayerProof]] = defaultdict(list)
     for proof in PayerProof.objects.filter(chain=chain, address__in=accounts) if accounts else ():
@@ -253,7 +257,7 @@ def _proofs(chain: Chain, payers: Mapping[str, Set[str]]) -> ProofsByPlace:
 def _competing_proofs(
     request: PaymentRequest, proofs: ProofsByPlace, payers: Collection[str]
 ) -> tuple[Proof, ...]:
-    """Return these payers' proofs that compete for transfers of the request's token to its recipient."""
+    """Return these payers' proofs for any request with the same token and recipient."""
     return tuple(
         Proof(
             proof.address,

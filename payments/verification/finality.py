@@ -1,8 +1,12 @@
-"""Check completed and failed payments again until their block is final: a reorganisation can reverse either result.
+"""Check completed and failed payments again until their block is final. Until then, a reorganisation can reverse
+the result.
 
-A completed payment whose block was removed keeps its status, because a webhook was sent: it is flagged, and the
-operator is alerted. The flag is cleared if the transaction is in the chain again at the required depth. A failed
-payment is verified again without using a retry; once its block is final it can't be retried.
+If the block of a completed payment was removed, the payment stays completed, because a webhook was sent. It is
+flagged, and the operator is alerted. The flag is cleared if the transaction is in the chain again, at the required
+depth.
+
+If the block of a failed payment was removed, the payment is verified again, without using a retry. Once the block
+is final, it can't be retried.
 """
 
 import logging
@@ -38,9 +42,9 @@ logger = logging.getLogger(__name__)
 BATCH = 500
 PAUSE = timedelta(minutes=2)
 LONGEST_WAIT = timedelta(hours=24)
-# The transaction of a reorganised payment is looked up for this long, because it may be mined again.
+# A reorganised payment's transaction may be mined again. It is looked up for this long.
 REORGED_WATCH = timedelta(days=30)
-# On a chain without a finalized block, a block is final at this multiple of the required depth.
+# If the chain has no finalized block, a block is final at this multiple of the required depth.
 FINAL_DEPTH_FACTOR = 2
 CHECKS_BEFORE_ALERT = 3
 _DEFAULT_CONFIRMATIONS = 64
@@ -59,7 +63,7 @@ def check_finality(
     client: Callable[[Chain], ChainClient] = get_client,
     now: Callable[[], datetime] = timezone.now,
 ) -> int:
-    """Check the finality of a batch of the payments that are due on this chain; return the number of payments."""
+    """Check the finality of a batch of the chain's due payments. Return the number of payments."""
     lease = FINALITY.claim(now(), BATCH, chain_id)
     lookups = list(Lookup.objects.filter(pk__in=lease.keys).order_by("finality_check_at"))
     if not lookups:
@@ -79,13 +83,13 @@ def check_finality(
 
 
 def _held(lookups: Sequence[Lookup], claim_id: uuid.UUID) -> QuerySet[Lookup]:
-    """Return the rows that this worker may write: those that it still leases, and whose payments weren't reopened."""
+    """Return the rows that this worker may write: it still leases them, and their payments were not reopened."""
     ids = [lookup.pk for lookup in lookups]
     return Lookup.objects.filter(pk__in=ids, claim_id=claim_id, finality_check_at__isnull=False)
 
 
 def _postpone(lookups: Sequence[Lookup], claim_id: uuid.UUID, now: datetime) -> None:
-    """Schedule another check, because there was no usable response."""
+    """There was no usable response: schedule another check."""
     _held(lookups, claim_id).update(finality_check_at=now + PAUSE, **FREE)
 
 
@@ -109,7 +113,7 @@ def _check_on_chain(
             try:
                 check_result(lookup, facts, snapshot.head, claim_id, now)
             except Exception:
-                # A failure of one payment must not delay the others.
+                # The failure of one payment must not delay the others.
                 logger.exception("the finality of payment %s could not be checked", payment.pk)
                 _postpone([lookup], claim_id, now)
 
@@ -117,10 +121,10 @@ def _check_on_chain(
 def _check_failed(
     lookup: Lookup, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
-    """Reopen a failed payment if its block changed; stop the checks once the block is final.
+    """Reopen a failed payment if its block changed. Stop checking once the block is final.
 
-    A payment that timed out undecided is reopened once its block is final, so that its transfers are credited after an
-    outage of the nodes.
+    If the payment timed out without a result, reopen it once its block is final. So its transfers are credited
+    after an outage of the nodes.
     """
     payment, held = lookup.payment, _held([lookup], claim_id)
     block = facts.block if facts else None
@@ -139,17 +143,17 @@ def _check_failed(
 
 
 def _count_miss(held: QuerySet[Lookup], now: datetime) -> None:
-    """Count a check without the transaction and schedule another. Only several in a row raise an alert."""
+    """Count a check that did not find the transaction, and schedule another. Only several in a row raise an alert."""
     held.update(finality_misses=F("finality_misses") + 1, finality_check_at=now + PAUSE, **FREE)
 
 
 def _timed_out_undecided(payment: Payment) -> bool:
-    """Whether the payment timed out undecided. Swaps are excluded, because their provider decides."""
+    """Whether the payment timed out without a result. Swaps are left out, because their provider decides."""
     return payment.failure_code == FailureCode.VERIFICATION_TIMED_OUT and payment.quote_id is None
 
 
 def _reopen(lookup: Lookup, claim_id: uuid.UUID, reason: str) -> None:
-    """Verify a failed payment again without using a retry."""
+    """Verify the failed payment again. This uses no retry."""
     with transaction.atomic():
         lock_request(lookup.payment.request_id)
         if not _held([lookup], claim_id).exists():
@@ -180,7 +184,7 @@ def _check_completed(
 def _check_reorged(
     lookup: Lookup, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
-    """Clear the flag if the transaction is deep enough in the chain again; otherwise check again later."""
+    """Clear the flag if the transaction is in the chain again and deep enough. Otherwise check again later."""
     payment, held = lookup.payment, _held([lookup], claim_id)
     finality = Finality.parse(lookup.chain.confirmations, lookup.chain.confirmations_fallback)
     is_back = facts is not None and finality.is_reached(facts, head) and _still_pays(lookup, facts)
@@ -193,33 +197,36 @@ def _check_reorged(
 
 
 def _reading_columns(lookup: Lookup, facts: TransactionFacts | None) -> dict[str, Any]:
-    """Return the columns for a balance that was read again at a new block, whose depth the next check can count."""
+    """Return the columns for a balance that was read again at a new block.
+
+    The next check can then count this block's depth.
+    """
     if not lookup.is_difference or facts is None or not _still_pays(lookup, facts):
         return {}
     return {**block_columns(facts.block), "received": facts.transfers[0].gain}
 
 
 def next_check_of_reorged(payment: Payment, now: datetime) -> datetime | None:
-    """Return the time of the next check for a removed transaction; None after 30 days. The pauses become longer."""
+    """Return when to check a removed transaction again. None after 30 days. The pauses get longer."""
     age = now - (payment.completed_at or now)
     return None if age > REORGED_WATCH else now + max(PAUSE, age / 10)
 
 
 def _still_pays(lookup: Lookup, facts: TransactionFacts) -> bool:
-    """Whether the mined transaction still transfers at least what was credited."""
+    """Whether the mined transaction still transfers what was credited, or more."""
     if not facts.is_readable:
         return facts.block is not None and facts.block.hash == lookup.block_hash
     if not facts.succeeded:
         return False
     moved = {transfer.slot: transfer.amount for transfer in facts.transfers}
-    # If the payment was credited with other transactions too, those were final before.
+    # If other transactions were credited to this payment too, their blocks were final already.
     own = lookup.payment.consumed_transfers.filter(transaction_hash=lookup.credit_key)
     credited = own.values_list("slot", "amount")
     return not facts.is_complete or all(moved.get(slot, 0) >= amount for slot, amount in credited)
 
 
 def is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> bool:
-    """Whether the transaction's block is final. If it is in no block now, the stored block counts."""
+    """Whether the transaction's block is final. If it is in no block now, the stored block is checked."""
     height = facts.block.number if facts and facts.block else lookup.block_number or 0
     if facts is not None and facts.commitment is not None:
         return facts.commitment == "finalized"
@@ -227,7 +234,10 @@ def is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> bool
 
 
 def final_height(chain: Chain, head: Head) -> int:
-    """Return the height of the last final block, negative if there is none. Not for Solana, which has commitments."""
+    """Return the height of the last final block; negative if there is none.
+
+    Not for Solana, which has commitments instead.
+    """
     if head.finalized is not None:
         return head.finalized
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback)
@@ -236,10 +246,11 @@ def final_height(chain: Chain, head: Head) -> int:
 
 
 def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: datetime | None = None) -> None:
-    """Flag the completed payment as reorged, record its event and alert the operator. Repeating it changes nothing.
+    """Flag the completed payment as reorged, record its event and alert the operator. A second call changes
+    nothing.
 
-    If `held` is given, it selects the payment's lookup while this worker holds its lease; nothing is written if it
-    selects no row. A payment that sent a refund fails instead (`undo_refund`).
+    `held` selects the payment's lookup while this worker has its lease. If it selects no row, nothing is written. A
+    payment that sent a refund fails instead (`undo_refund`).
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -256,10 +267,10 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
         if _set_reorged(request, payment, now, reorged=True):
             if held is not None:
                 held.update(finality_check_at=now + PAUSE, finality_misses=0, **FREE)
-            # Search for the proposal again: another transaction may execute it, and pay the request again.
+            # Search for the proposal again, since another transaction may execute it and pay the request.
             executed = Lookup.objects.filter(of_payment=payment).exclude(proposal_id="")
             executed.update(proposal_check_at=now, proposal_block=None)
-            # Poll a swap's provider again: it may deliver once more.
+            # Poll the swap's provider again, since it may deliver once more.
             if not payment.is_simulated:
                 Swap.objects.filter(payment=payment).update(next_poll_at=now)
             kind = "simulated payment" if payment.is_simulated else "payment"
@@ -269,11 +280,11 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
 
 
 def clear_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, **columns: Any) -> bool:
-    """Clear the payment's flag, because its transaction is in the chain again; return False if it has no flag.
+    """The transaction is in the chain again: clear the payment's flag. Return False if it has no flag.
 
-    If `held` is given, it selects the payment's lookup while this worker holds its lease; `columns` are written to that
-    row, and nothing is written if there is none. The request does not complete automatically: if it is paid in full
-    now, the merchant can accept the payment.
+    `held` selects the payment's lookup while this worker has its lease, and the `columns` are written to that row.
+    If it selects no row, nothing is written. The request is not completed automatically: if it is paid in full now,
+    the merchant can accept the payment.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
@@ -287,12 +298,11 @@ def clear_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, **colu
 
 
 def _set_reorged(request: PaymentRequest, payment: Payment, now: datetime, *, reorged: bool) -> bool:
-    """Set or clear the flag, update the locked request's sum, and record the event."""
+    """Set or clear the flag, update the request's sum, and record the event. The request must be locked."""
     unchanged = Payment.objects.filter(pk=payment.pk, status=Payment.Status.COMPLETED, reorged=not reorged)
     if not unchanged.update(reorged=reorged):
         return False
-    # Compute the whole sum instead of adding to it: a worker of the previous release may have set a flag without
-    # adding.
+    # Compute the whole sum. Don't add to it: a worker of the previous release may have set a flag without adding.
     lost = request.payments.filter(status=Payment.Status.COMPLETED, reorged=True)
     request.amount_reorged = lost.aggregate(total=Sum("amount_received"))["total"] or 0
     PaymentRequest.objects.filter(pk=request.pk).update(amount_reorged=request.amount_reorged)

@@ -1,8 +1,8 @@
-"""The queue of lookups, and leases on them: two workers never verify the same payment at once.
+"""The queue of lookups, and the leases on them. Two workers never verify the same payment at one time.
 
-A block that arrives during a check makes the lookup due again (`payments.waking.on_new_heads`). The check may have
-queried its nodes before that block, so its outcome must not postpone the lookup. For this, `lock_held` returns the
-stored times of the next checks.
+If a block arrives during a check, the lookup becomes due again (`payments.waking.on_new_heads`). The nodes may have
+been queried before that block, so the outcome of the check must not postpone the lookup. For this, `lock_held`
+returns when the stored lookups are due.
 """
 
 import uuid
@@ -20,7 +20,7 @@ from payments.requests.transitions import start_processing
 
 BATCH = 400
 
-# The columns and conditions are those of the index `lookup_due_in_turns`.
+# Columns and conditions must be those of the index `lookup_due_in_turns`.
 LOOKUPS = Queue(
     model=Lookup,
     due="next_check_at",
@@ -32,14 +32,14 @@ LOOKUPS = Queue(
 
 
 def chains_with_open_payments() -> list[int]:
-    """Return the ids of the chains on which open payments have transactions to look up."""
+    """Return the ids of chains that have open payments to look up."""
     with connection.cursor() as cursor:
         cursor.execute(LOOKUPS.sql["open_lanes"])
         return [chain_id for (chain_id,) in cursor.fetchall()]
 
 
 def claim_due(now: datetime, chain_id: int) -> tuple[Lease, list[Lookup]]:
-    """Lease due lookups on this chain, longest overdue first, and mark their payments as processing."""
+    """Lease the chain's due lookups, the longest overdue first. Their payments become `processing`."""
     with transaction.atomic():
         lease = LOOKUPS.claim(now, BATCH, chain_id)
         lookups = list(Lookup.objects.filter(pk__in=lease.keys).order_by("next_check_at"))
@@ -48,9 +48,9 @@ def claim_due(now: datetime, chain_id: int) -> tuple[Lease, list[Lookup]]:
 
 
 def with_payments(lookups: Sequence[Lookup]) -> list[Payment]:
-    """Read the payments of these lookups with all related rows that verification needs, and return them."""
+    """Read and return the payments of these lookups, with all related rows that verification needs."""
     payments = Payment.objects.select_related("request", "lookup", "swap__delivery")
-    # Prefetched, not joined: a batch has few chains.
+    # Prefetch instead of a join, because the payments of a batch have few chains.
     by_id = payments.prefetch_related("chain", "request__chain").in_bulk(
         [each.payment_id for each in lookups]
     )
@@ -64,10 +64,10 @@ def with_payments(lookups: Sequence[Lookup]) -> list[Payment]:
 
 
 def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
-    """Lock the payments whose lookup or swap this claim still holds, if they are still being verified.
+    """Lock payments that are being verified and whose lookup or swap this claim still holds.
 
-    Return, by payment id, the stored time of the lookup's next check, or None if the swap is leased. Lookups and
-    swaps are locked before payments, as in `claim_due`, so that the two can't deadlock.
+    Return when the stored lookup is due, by payment id. For a leased swap, return None. Lookups and swaps are
+    locked before payments, as in `claim_due`, so that the two can't deadlock.
     """
     lookups = Lookup.of(ids).filter(claim_id=claim_id).select_for_update(no_key=True).order_by("pk")
     rows = lookups.values_list("of_payment_id", "of_swap_id", "next_check_at")

@@ -1,7 +1,7 @@
--- The queue `LOOKUPS` uses these statements instead of the usual ones, because very many rows may be due. They step
--- through the index `lookup_due_in_turns` (chain, merchant, LEAST(attempts, 1), next check) and read only the first
--- rows of each merchant, so that their cost does not grow with a backlog. With 100,000 pending payments of one
--- merchant, the p95 of the others stays the same (`bench.fairness`).
+-- The queue `LOOKUPS` has its own statements, because very many rows may be due. They step through the index
+-- `lookup_due_in_turns` (chain, merchant, LEAST(attempts, 1), next check) and read only the first rows of each
+-- merchant. So a backlog does not make them slower. If one merchant has 100,000 pending payments, the p95 of the
+-- others stays the same (`bench.fairness`).
 
 -- name: lanes
 -- The chains with due payments.
@@ -38,12 +38,12 @@ WITH RECURSIVE chain (id) AS (
 SELECT id FROM chain
 
 -- name: pick
--- Up to `most` due payments of a chain, merchants taking turns. A merchant's payments that no check has missed yet come
--- first, because anyone can submit hashes of transactions that don't exist.
+-- Up to `most` due payments of a chain. Merchants take turns. Each merchant's payments whose transaction no lookup has
+-- missed come first, because anyone can submit hashes of transactions that don't exist.
 --
--- A merchant has at most 25 payments in a batch if other merchants have open payments on the chain. If no other has,
--- but more are due than fit, the batch has 50: a batch must not take long, because other merchants' next payments wait
--- for its end. At least 16 rows of each merchant are read, and about 4,000 in all.
+-- If several merchants have open payments on the chain, each has at most 25 in a batch. If only one has, and more are
+-- due than fit, the batch has 50: other merchants' next payments must wait for its end, so it must not take long. At
+-- least 16 rows of each merchant are read, and about 4,000 in all.
 WITH RECURSIVE share (merchant_id) AS (
     (SELECT {owner} FROM {table} WHERE {waiting} AND {lane} = %(lane)s ORDER BY {owner} LIMIT 1)
     UNION ALL

@@ -1,4 +1,7 @@
-"""The outcomes of a check and the columns that they write. Pure: `payments.verification.storing` stores them."""
+"""The outcomes of a check, and the columns that they write.
+
+Pure functions; `payments.verification.storing` stores them.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -31,15 +34,15 @@ from payments.verification.retry_policy import (
     pause_for_confirmations,
 )
 
-# The pause before the first finality check of a completed or failed payment.
+# The time until a completed or failed payment is first checked for finality.
 FIRST_FINALITY_CHECK = timedelta(minutes=2)
 
-# The payment's columns after a node or provider responded.
+# The payment's columns once a node or provider has responded.
 RESPONDED: dict[str, Any] = {"unanswered_looks": 0, "unanswered_since": None}
 # The columns of a lookup whose payment is decided.
 DECIDED: dict[str, Any] = {"next_check_at": None, "finality_misses": 0, **FREE}
 
-# The error for a payment that could not be evaluated or stored.
+# The error if a payment could not be evaluated or stored.
 UNUSABLE = ChainError("the response could not be used")
 _NO_ANSWER = "The network's nodes have not answered"
 UNKNOWN_FORM = "The network's nodes have returned this transaction in an unknown form"
@@ -52,10 +55,10 @@ _TIMED_OUT = "The transaction could not be confirmed within 24 hours. You can re
 
 @dataclass(frozen=True)
 class Completed:
-    """The transaction pays the request; `quote` is the quote that the transaction names.
+    """The transaction pays the request. `quote` is the quote that it names.
 
-    `if_used` returns the outcome to store if other payments have consumed all its transfers. If it is None, the payment
-    then fails as `transaction_already_used`.
+    If other payments have consumed all its transfers, `if_used` returns the outcome to store. Without `if_used`,
+    the payment fails as `transaction_already_used`.
     """
 
     lookup: Lookup
@@ -74,7 +77,7 @@ class Completed:
 class Failed:
     """The payment fails.
 
-    `columns` are written to the payment, `looked_up` to the lookup of its own transaction, and `swap` to its swap.
+    `columns` are for the payment, `looked_up` for the lookup of its own transaction, and `swap` for its swap.
     """
 
     payment: Payment
@@ -89,10 +92,12 @@ class Failed:
 class Postponed:
     """The payment stays open.
 
-    `columns` are written to the payment. `looked_up` is written to `lookup`, which is checked next at `next_check`.
-    `swap` is written to the payment's swap; its `next_poll_at` is when the provider is polled next. With
-    `waits_for_block`, the lookup stays due if a block arrived during the check. `delivery` is the hash that the
-    provider now reports, empty if it reports none; None leaves it unchanged.
+    - `columns` are for the payment.
+    - `looked_up` is for `lookup`, which is due again at `next_check`.
+    - `swap` is for the payment's swap. Its `next_poll_at` is the time of the next poll.
+    - `waits_for_block`: if a block arrived during the check, the lookup stays due.
+    - `delivery` is the delivery's hash that the provider reports now, or "" if it reports none. None changes
+      nothing.
     """
 
     payment: Payment
@@ -107,7 +112,7 @@ class Postponed:
 
 @dataclass(frozen=True)
 class Followed:
-    """The payment continues with a transaction that replaced its own and has the same effect."""
+    """The payment continues with another transaction that replaced its own and has the same effect."""
 
     lookup: Lookup
     replacement: TransactionFacts
@@ -119,7 +124,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class Unexecuted:
-    """A reorganisation removed the proposal's execution, so it is searched for again."""
+    """A reorganisation removed the proposal's execution. Search for it again."""
 
     lookup: Lookup
 
@@ -130,7 +135,7 @@ class Unexecuted:
 
 @dataclass(frozen=True)
 class Attached:
-    """The transaction sent native coin to the deposit address, and another payment has this coin."""
+    """The transaction sent native coin to the deposit address, but another payment has this coin already."""
 
     lookup: Lookup
     facts: TransactionFacts
@@ -144,7 +149,7 @@ Outcome = Completed | Failed | Postponed | Followed | Unexecuted | Attached
 
 
 def refused(lookup: Lookup, verdict: Refused, facts: TransactionFacts | None, now: datetime) -> Failed:
-    """Return the outcome of a customer's transaction that does not pay the request."""
+    """The customer's transaction does not pay the request."""
     payment = lookup.payment
     columns: dict[str, Any] = {}
     looked_up: dict[str, Any] = {}
@@ -157,7 +162,7 @@ def refused(lookup: Lookup, verdict: Refused, facts: TransactionFacts | None, no
 
 
 def if_used(completed: Completed, now: datetime) -> Failed | Postponed:
-    """Return the outcome to store instead of `completed` if other payments have consumed all its transfers."""
+    """If other payments have consumed all its transfers, store this outcome, not `completed`."""
     if completed.if_used is not None:
         return completed.if_used()
     verdict = Refused(FailureCode.TRANSACTION_ALREADY_USED, _ALREADY_USED)
@@ -165,7 +170,7 @@ def if_used(completed: Completed, now: datetime) -> Failed | Postponed:
 
 
 def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
-    """Return the outcome of a transaction that healthy nodes don't know: check again or, after the last check, fail."""
+    """Healthy nodes don't know the transaction. Check again, or fail after the last check."""
     payment = lookup.payment
     if payment.attempts >= MAX_MISSED_CHECKS:
         return Failed(payment, FailureCode.TRANSACTION_NOT_FOUND, _NOT_FOUND)
@@ -182,10 +187,7 @@ def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
 def unanswered(
     lookup: Lookup, error: ChainError, now: datetime, detail: str = _NO_ANSWER
 ) -> Failed | Postponed:
-    """Return the outcome if no node gave a usable response: check again without using a retry.
-
-    The payment times out after 24 hours.
-    """
+    """No node gave a usable response. Check again without using a retry. The payment times out after 24 hours."""
     payment = lookup.payment
     if is_timed_out(payment, now):
         return timed_out(payment)
@@ -206,7 +208,7 @@ def waiting(
     check: ChainCheck,
     quote: Quote | None = None,
 ) -> Failed | Postponed:
-    """Return the outcome of a transaction that can't be counted yet; the payment times out after 24 hours.
+    """The result is not final yet. Check again. The payment times out after 24 hours.
 
     `quote` is the quote that the transaction names.
     """
@@ -225,14 +227,14 @@ def waiting(
 
 
 def timed_out(payment: Payment) -> Failed:
-    """Return the outcome of a payment that is undecided after 24 hours."""
+    """The payment has no result after 24 hours."""
     return Failed(payment, FailureCode.VERIFICATION_TIMED_OUT, _TIMED_OUT)
 
 
 def progress_columns(
     lookup: Lookup, verdict: NotYet, facts: TransactionFacts | None, now: datetime, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the payment's columns if its transaction can't be counted yet."""
+    """Return the payment's columns while the result is not final."""
     return {
         **RESPONDED,
         "status_detail": verdict.detail,
@@ -243,12 +245,12 @@ def progress_columns(
 def looked_up_columns(
     lookup: Lookup, verdict: Paid | NotYet, facts: TransactionFacts | None, finality: Finality, now: datetime
 ) -> dict[str, Any]:
-    """Return the lookup's columns for a transaction that counts or can't be counted yet."""
+    """Return the lookup's columns for a transaction that pays, or whose result is not final."""
     return {**sighting_columns(lookup, facts, now), **depth_columns(verdict, finality)}
 
 
 def failed_columns(failed: Failed, now: datetime) -> dict[str, Any]:
-    """Return the columns of a failed payment, except its status."""
+    """Return a failed payment's columns, except its status."""
     message = failed.message
     return {
         "failure_code": failed.code,
@@ -262,12 +264,12 @@ def failed_columns(failed: Failed, now: datetime) -> dict[str, Any]:
 
 
 def failed_lookup(failed: Failed, now: datetime) -> dict[str, Any]:
-    """Return the columns of the lookup of a failed payment's transaction."""
+    """Return the columns of a failed payment's lookup."""
     payment = failed.payment
     is_mined = failed.looked_up.get("block_number", payment.lookup.block_number) is not None
     return {
         **DECIDED,
-        # A reorganisation can reverse the failure until the block is final.
+        # Until the block is final, a reorganisation can reverse the failure.
         "finality_check_at": now + FIRST_FINALITY_CHECK if is_mined and not payment.is_simulated else None,
         **failed.looked_up,
     }
@@ -276,9 +278,10 @@ def failed_lookup(failed: Failed, now: datetime) -> dict[str, Any]:
 def completed_columns(
     completed: Completed, request: PaymentRequest, received: int, now: datetime, *, carries_others: bool
 ) -> dict[str, Any]:
-    """Return the columns of a payment that completes with `received` base units. Call it before crediting.
+    """Return the columns of a payment that completes with `received` base units. Call this before the request is
+    credited.
 
-    `carries_others`: the transaction has unused transfers that may pay another request.
+    `carries_others` means that the transaction has unused transfers that may pay another request.
     """
     payment, verdict = completed.payment, completed.verdict
     after_price = crediting.is_after_price(request, payment, paid_at(completed))
@@ -297,7 +300,7 @@ def completed_columns(
 
 
 def completed_lookup(completed: Completed, now: datetime) -> dict[str, Any]:
-    """Return the columns of the lookup whose transaction completes the payment."""
+    """Return the columns of a completed payment's lookup."""
     lookup, verdict = completed.lookup, completed.verdict
     return {
         **DECIDED,
@@ -307,15 +310,17 @@ def completed_lookup(completed: Completed, now: datetime) -> dict[str, Any]:
 
 
 def completed_swap(completed: Completed) -> dict[str, Any]:
-    """Return the columns of the completed payment's swap, if it has one."""
+    """Return the columns of a completed payment's swap, if it has one."""
     return provider_columns(completed.lookup, completed.verdict, completed.quote)
 
 
 def paid_at(completed: Completed) -> datetime:
-    """Return the time of payment: usually that of the first block in which our nodes saw the transaction.
+    """Return the time of payment.
 
-    For a delivery, it is the time of its block. For a transfer that its sender proved afterwards, it is the time of the
-    proof; for an unbound transfer that the merchant accepted, the time of the acceptance.
+    - Usually: the time of the first block in which our nodes saw the transaction.
+    - Delivery of a swap: the time of its block.
+    - Transfer that its sender proved afterwards: the time of the proof.
+    - Unbound transfer that the merchant accepted: the time of the acceptance.
     """
     lookup, block, bound = completed.lookup, completed.verdict.block, completed.verdict.bound
     if bound.by == Payment.BoundBy.MANUAL and completed.payment.accepted_at is not None:
@@ -328,7 +333,7 @@ def paid_at(completed: Completed) -> datetime:
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
-    """Return the status detail. It names the remaining or overpaid amount, or an expired price, if any."""
+    """Return the status detail. It says how much is unpaid or overpaid, or that the price had expired."""
     symbol, decimals = request.token.symbol, request.token.decimals
     lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
     if after_price:

@@ -1,4 +1,4 @@
-"""Read the quotes and deliveries to which a batch of lookups may be bound."""
+"""Read the quotes and deliveries that may bind a batch of lookups."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,8 +21,7 @@ from payments.evaluation.named_quotes import (
 from payments.models import ConsumedTransfer, Lookup, PayerProof, Payment, Quote
 
 _IDS_PER_QUERY = 10_000
-# A call can hold more than a thousand possible ids. They are sent as one byte string, and each id costs one index
-# lookup.
+# A call can contain more than a thousand possible ids. All are sent as one byte string. Each costs one index lookup.
 _QUOTES_BY_PREFIX = """
     SELECT quote.id
     FROM (SELECT substring(%s::bytea FROM at FOR %s) AS bytes FROM generate_series(1, %s, %s) AS at) AS beginning
@@ -31,22 +30,22 @@ _QUOTES_BY_PREFIX = """
 
 
 def pinned_contracts(chain: Chain) -> frozenset[str]:
-    """Return the contracts or programs of all providers on this chain, as pinned in the catalogue."""
+    """Return the contracts (on Solana, programs) of all providers that the catalogue pins on this chain."""
     return frozenset(contract for contracts in chain.routers.values() for contract in contracts)
 
 
 def contracts_of(provider: str, chain: Chain) -> frozenset[str]:
-    """Return the contracts or programs of one provider on this chain, as pinned in the catalogue."""
+    """Return the contracts (on Solana, programs) of one provider that the catalogue pins on this chain."""
     return frozenset(chain.routers.get(provider, ()))
 
 
 def quotes_of(requests: Collection[UUID], chain: Chain) -> dict[int, Quote]:
-    """Return the built quotes of these requests on this chain by primary key."""
+    """Return these requests' built quotes on this chain, by primary key."""
     return {quote.pk: quote for quote in _built_quotes(chain).filter(route__request__in=requests)}
 
 
 def quotes_named_in(snapshot: Snapshot, chain: Chain) -> dict[int, Quote]:
-    """Return the built quotes of any request that the transactions may name, by primary key."""
+    """Return built quotes of any request that these transactions may name, by primary key."""
     rules = chain.family.call_rules
     ids: set[bytes] = set()
     prefixes: set[bytes] = set()
@@ -60,7 +59,7 @@ def quotes_named_in(snapshot: Snapshot, chain: Chain) -> dict[int, Quote]:
 
 
 def _keys_by_prefix(prefixes: Collection[bytes], length: int) -> Iterator[int]:
-    """Yield the primary keys of quotes whose ids start with one of these prefixes of `length` bytes."""
+    """Yield the primary keys of quotes whose id starts with one of these prefixes. Each prefix has `length` bytes."""
     for chunk in _chunks(prefixes, _IDS_PER_QUERY):
         rest = b"\xff" * (ID_BYTES - length)
         with connection.cursor() as cursor:
@@ -99,9 +98,9 @@ def named_quotes_by_hash(
 
 
 def deliveries_of(lookups: Sequence[Lookup], chain: Chain) -> dict[str, Delivery]:
-    """Return, by payment id, the `Delivery` with its consumed transfers for each lookup that is a delivery.
+    """Return a `Delivery` with its consumed transfers for each lookup of a delivery, by payment id.
 
-    Makes at most one query, and none without deliveries.
+    Makes one query, or none if there are no deliveries.
     """
     deliveries = [lookup for lookup in lookups if lookup.is_delivery]
     if not deliveries:
@@ -124,10 +123,9 @@ def deliveries_of(lookups: Sequence[Lookup], chain: Chain) -> dict[str, Delivery
 
 
 def reported_elsewhere(lookups: Sequence[Lookup], chain: Chain) -> dict[str, tuple[int, ...]]:
-    """Return, by payment id, the amounts that providers report as delivered for other requests.
+    """Return the amounts that these transactions delivered for other requests, as providers report. By payment id.
 
-    Only deliveries by the customer's own transaction in the same token to the same recipient are included. Makes one
-    query.
+    Only the customer's own transaction is considered, and only the same token and recipient. Makes one query.
     """
     direct = [
         lookup
@@ -165,8 +163,10 @@ def reported_elsewhere(lookups: Sequence[Lookup], chain: Chain) -> dict[str, tup
 
 
 def current_proofs() -> QuerySet[PayerProof]:
-    """Return the proofs that no later one replaces: one by the same wallet, for the same token and recipient, but for
-    another request.
+    """Return the proofs that are still valid.
+
+    A proof is replaced when the same wallet gives a later one for another request with the same token and
+    recipient.
     """
     later = PayerProof.objects.filter(
         address=OuterRef("address"),

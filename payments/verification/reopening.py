@@ -1,4 +1,4 @@
-"""Reverse results: reopen failed payments, and undo refunds whose block a reorganisation removed."""
+"""Reverse results: reopen failed payments, and undo a refund if a reorganisation removed its block."""
 
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,7 @@ from payments.requests.transitions import move_payment, move_request
 from payments.verification.columns import NOT_HOLDING, UNKNOWN
 from payments.verification.outcomes import RESPONDED
 
-# After these failures, the transaction can still appear. A check after any other failure would have the same result.
+# After these failures, the transaction can still appear. After any other, a second check would have the same result.
 GIVEN_UP = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -36,16 +36,16 @@ _ACTOR = "finality"
 
 
 def is_given_up(payment: Payment) -> bool:
-    """Whether the payment failed because its transaction was missing, replaced or undecided."""
+    """Whether the payment failed because its transaction was missing or replaced, or because no result came in time."""
     return payment.status == Payment.Status.FAILED and payment.failure_code in GIVEN_UP
 
 
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
-    """Verify the failed payment again, with its attempts reset. The caller holds the lock of the request.
+    """Verify the failed payment again. Its lookups are counted from 0 again. The request must be locked.
 
-    The check of a swap starts over with the customer's transaction. The check of a proposal that was not executed
-    starts over with the search for its execution, and the check of a signed transfer whose use was not found in time
-    with the search for its use.
+    For a swap, verification begins again with the customer's transaction. For a proposal that was not executed, it
+    begins again with the search for the execution. For a signed transfer whose use was not found in time,
+    it begins again with the search for its use.
     """
     now = timezone.now()
     was_timed_out = payment.failure_code == FailureCode.VERIFICATION_TIMED_OUT
@@ -71,7 +71,7 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
         claim_id=None,
         lease_until=None,
     )
-    # If the payment's hash is the proposal's id, no execution was found: otherwise it has the execution's hash.
+    # The hash is the proposal's id until the execution is found. Then it is the execution's hash.
     unexecuted = Lookup.objects.filter(of_payment=payment, proposal_id=payment.transaction_hash)
     unexecuted.update(next_check_at=None, proposal_check_at=now)
     if was_timed_out:
@@ -86,7 +86,10 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
 
 
 def search_again(payment: Payment, now: datetime) -> None:
-    """Search again for the execution of the locked payment's proposal, after a reorganisation removed it."""
+    """A reorganisation removed the execution of the payment's proposal: search for it again.
+
+    The payment must be locked.
+    """
     columns = {"status_detail": AWAITED, **RESPONDED, **NOT_HOLDING}
     if move_payment(payment, Payment.Status.PENDING, actor="verification", reason=_GONE, **columns):
         Lookup.objects.filter(of_payment=payment).update(
@@ -95,10 +98,11 @@ def search_again(payment: Payment, now: datetime) -> None:
 
 
 def undo_refund(carrier: PaymentRequest, payment: Payment | None) -> bool:
-    """Fail the completed payment of the locked carrier, release its transfers, and open the carrier again.
+    """Fail the carrier's completed payment, release its transfers, and open the carrier again. The carrier must be
+    locked.
 
-    The refund is then `failed`. If its transaction is mined again and then found by its reference or submitted, it
-    counts like a new one. Return False without a change if the payment is no longer completed.
+    The refund's status is then `failed`. If the transaction is mined again, it counts like a new one once it is
+    found by its reference or submitted. Return False and change nothing if the payment is not completed any more.
     """
     if payment is None or payment.status != Payment.Status.COMPLETED:
         return False

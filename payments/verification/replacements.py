@@ -1,7 +1,8 @@
 """Handle transactions that a wallet replaced by another one with the same nonce.
 
-A payment follows a speed-up, and fails after any other replacement. A speed-up has the same `effect`: a digest of the
-transaction without its fees. The sender signed both transactions, so only the sender can replace a payment.
+If the wallet only sped the transaction up, the payment follows the new one. After any other replacement, it fails.
+A speed-up has the same `effect`: a digest of the transaction without its fees. The sender signs both transactions,
+so only the sender can replace a payment.
 """
 
 from collections import defaultdict
@@ -21,9 +22,9 @@ from payments.requests.transitions import move_payment, note
 from payments.verification.outcomes import DECIDED, Failed, failed_columns, failed_lookup
 from payments.verification.reopening import is_given_up, reopen
 
-# The maximum number of payments per check whose nonces are searched; the others wait for the next check.
+# In one check, at most this many payments are searched by their nonces. The others wait for the next check.
 MOST_SEARCHED = 20
-# After this many searches without a response, the remaining payments wait for the next check.
+# After this many searches without a response, the other payments wait for the next check.
 MOST_UNANSWERED = 3
 SPED_UP = "Sped up in the wallet; following the new transaction."
 _SEEN_AT_ADDRESS = "What the transaction sent to the deposit address is credited as {}."
@@ -31,7 +32,7 @@ _REPLACED = "The wallet sent another transaction in its place."
 
 
 def replaceable(request: PaymentRequest, chain: Chain) -> QuerySet[Payment]:
-    """Return the payments of the request whose transaction another one may speed up."""
+    """Return the request's payments whose transaction can be sped up."""
     given_up = (FailureCode.TRANSACTION_REPLACED, FailureCode.TRANSACTION_NOT_FOUND)
     return Payment.objects.filter(
         Q(status__in=Payment.OPEN) | Q(status=Payment.Status.FAILED, failure_code__in=given_up),
@@ -43,19 +44,19 @@ def replaceable(request: PaymentRequest, chain: Chain) -> QuerySet[Payment]:
 
 
 def continued_by(payments: Iterable[Payment], facts: TransactionFacts | None) -> Payment | None:
-    """Return the payment that the transaction speeds up, preferring an open one."""
+    """Return the payment that this transaction speeds up. An open payment comes first."""
     matching = [each for each in payments if facts is not None and speeds_up(each, facts)]
     return min(matching, key=lambda payment: not payment.is_open, default=None)
 
 
 def shares_nonce(payment: Payment, facts: TransactionFacts) -> bool:
-    """Whether this is another transaction with the payment's sender and nonce. Only one of the two can be mined."""
+    """Whether this is another transaction with the payment's sender and nonce. Only one of them can be mined."""
     is_same_place = (facts.sender, facts.nonce) == (payment.from_address, payment.nonce)
     return payment.nonce is not None and is_same_place and facts.hash != payment.transaction_hash
 
 
 def speeds_up(payment: Payment, facts: TransactionFacts) -> bool:
-    """Whether this transaction replaces the payment's transaction and has the same effect."""
+    """Whether this transaction replaces the payment's own and has the same effect."""
     return shares_nonce(payment, facts) and payment.effect != "" and facts.effect == payment.effect
 
 
@@ -68,7 +69,6 @@ def continuing_columns(payment: Payment, transaction_hash: str) -> dict[str, Any
 
 
 def continue_lookup(payment: Payment, transaction_hash: str) -> None:
-    """Continue the payment's lookup with another transaction."""
     Lookup.objects.filter(of_payment=payment).update(
         transaction_hash=transaction_hash, first_block_time=None, first_block_number=None
     )
@@ -76,7 +76,7 @@ def continue_lookup(payment: Payment, transaction_hash: str) -> None:
 
 @dataclass(frozen=True)
 class Replacements:
-    """The replacing transactions by payment id, and the ids of payments whose search could not be completed."""
+    """The transactions that replaced others, by payment id, and the ids of payments whose search was not completed."""
 
     by_payment: Mapping[str, TransactionFacts]
     unsearched: frozenset[str]
@@ -85,9 +85,9 @@ class Replacements:
 def find_replacements(
     client: ChainClient, chain: Chain, lookups: Sequence[Lookup], snapshot: Snapshot
 ) -> Replacements:
-    """Find the replacements of transactions that no node knows any more.
+    """Find out which transactions replaced those that no node knows any more.
 
-    Candidates are the request's other payments, the payment's earlier hashes, and the transactions that the nodes
+    These are checked: the request's other payments, the payment's earlier hashes, and the transactions that nodes
     return for its nonce.
     """
     missing = [lookup.payment for lookup in lookups if _is_missing(lookup, snapshot)]
@@ -114,7 +114,10 @@ def find_replacements(
 def _search_by_nonce(
     client: ChainClient, missing: Sequence[Payment], candidates: dict[str, set[str]]
 ) -> list[Payment]:
-    """Add the transactions with the payments' nonces to `candidates`. Return the payments whose search succeeded."""
+    """Add the transactions with the payments' nonces to `candidates`.
+
+    Return the payments that were searched successfully.
+    """
     searched: list[Payment] = []
     unanswered = 0
     for payment in missing:
@@ -142,7 +145,7 @@ def _is_missing(lookup: Lookup, snapshot: Snapshot) -> bool:
 
 
 def _sibling_hashes(missing: Sequence[Payment], chain: Chain) -> dict[str, set[str]]:
-    """Return the hashes of the same request's other payments with the same sender and nonce. Makes one query."""
+    """Return the hashes of the request's other payments with the same sender and nonce. Makes one query."""
     candidates: dict[str, set[str]] = defaultdict(set)
     requests = {payment.request_id for payment in missing}
     others = Payment.objects.filter(request__in=requests, chain=chain, nonce__isnull=False)
@@ -162,11 +165,11 @@ def follow(
     replacement: TransactionFacts,
     now: datetime,
 ) -> None:
-    """Continue the locked payment of the locked `request` with a replacement that has the same effect.
+    """Continue the payment with a replacement that has the same effect. The payment and the request must be locked.
 
-    If another payment of the request already has that transaction, this payment fails without an event. If the other
-    payment had failed as missing, replaced or undecided, it is verified again, because its transaction exists after
-    all.
+    If another payment of the request already has that transaction, this payment fails without an event. The other
+    payment may have failed because its transaction was missing or replaced, or because no result came in time. It
+    is then verified again, since the transaction exists.
     """
     same = Payment.objects.filter(
         request=request, chain=payment.chain, transaction_hash=replacement.hash
@@ -190,9 +193,10 @@ def follow(
 def join_difference(
     payment: Payment, request: PaymentRequest, facts: TransactionFacts, now: datetime
 ) -> None:
-    """Fail the locked payment without an event, because the deposit address's balance showed its coin.
+    """Fail the payment without an event, because another payment has its coin. The payment must be locked.
 
-    Another payment has this coin. The transaction is stored as the source of that payment.
+    The coin was found by the deposit address's balance. The transaction is stored as the source of that other
+    payment.
     """
     difference = difference_with(request, facts)
     if difference is None:
@@ -207,9 +211,9 @@ def join_difference(
 
 
 def follow_submitted(payment: Payment, transaction_hash: str, now: datetime, *, actor: str) -> None:
-    """Continue an open payment of the locked request with the transaction that was submitted for it."""
+    """Continue an open payment with the submitted transaction. The request must be locked."""
     columns = continuing_columns(payment, transaction_hash)
-    # Write the lookup first: workers lock the two in this order.
+    # Write the lookup first, since workers lock the lookup before the payment.
     _follow_now(payment, transaction_hash, now)
     Payment.objects.filter(pk=payment.pk).update(**columns, status_detail=SPED_UP)
     _note_replacement(payment, transaction_hash, actor=actor)
@@ -221,7 +225,7 @@ def _note_replacement(payment: Payment, transaction_hash: str, *, actor: str) ->
 
 
 def _follow_now(payment: Payment, transaction_hash: str, now: datetime) -> None:
-    """Make the lookup of the new transaction due, and end the lease of a running check."""
+    """Look up the new transaction now, and end the lease of a running check."""
     continue_lookup(payment, transaction_hash)
     Lookup.objects.filter(of_payment=payment).update(
         attempts=0, next_check_at=now, claim_id=None, lease_until=None
@@ -229,7 +233,7 @@ def _follow_now(payment: Payment, transaction_hash: str, now: datetime) -> None:
 
 
 def add_replaced(payment: Payment, replaced: Payment) -> None:
-    """Add the hashes of a payment that this one continues."""
+    """Add the hashes of `replaced`, which this payment continues."""
     earlier = [*payment.replaced_hashes, *replaced.replaced_hashes, replaced.transaction_hash]
     hashes = [each for each in dict.fromkeys(earlier) if each != payment.transaction_hash]
     Payment.objects.filter(pk=payment.pk).update(replaced_hashes=hashes)

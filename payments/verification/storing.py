@@ -1,7 +1,7 @@
 """Store the outcomes of a check, for one payment or many.
 
 All code takes locks in this order: requests, lookups and swaps, payments, consumed transfers, merchants' events.
-Every change of a request or of its payments locks the request, so that completion, expiry and cancellation never run
+Every change of a request or of its payments locks the request. So completion, expiry and cancellation never happen
 at the same time.
 """
 
@@ -62,14 +62,14 @@ from webhooks.events import NewEvent, record_events
 
 logger = logging.getLogger(__name__)
 
-# The maximum number of payments and transfers that one transaction decides. Their requests and merchants are locked
-# until its commit.
+# The maximum number of payments and transfers in one transaction. Until its commit, their requests and merchants are
+# locked.
 AT_ONCE = 100
 _TRANSFERS_AT_ONCE = 2000
 
 
 def store_all(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> None:
-    """Store the outcomes in batches. Outcomes that a batch could not store are stored again, one payment at a time."""
+    """Store the outcomes in batches. If a batch fails, store its payments one at a time."""
     for batch in _batches(outcomes):
         written: set[str] = set()
         if len(batch) > 1:
@@ -78,7 +78,7 @@ def store_all(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -
             except SoftTimeLimitExceeded:
                 raise
             except Exception:
-                # Catch our own bugs too, because a failure of one payment must not delay the others.
+                # Catch our own bugs too, because the failure of one payment must not delay the others.
                 logger.warning("storing %d payments one by one", len(batch), exc_info=True)
         for outcome in batch:
             if outcome.payment.pk not in written:
@@ -86,11 +86,14 @@ def store_all(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -
 
 
 def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> set[str]:
-    """Store the outcomes in one transaction and return the ids of the payments that were written.
+    """Store the outcomes in one transaction. Return the ids of the payments that were written.
 
-    Nothing is written for a payment whose lease was lost. With several outcomes, payments whose request is locked are
-    skipped, so that a batch never waits for another transaction. Payments that are decided must have different
-    requests and transactions, and must be either all simulated or all real. The instances in memory don't change.
+    - Nothing is written for a payment whose lease was lost.
+    - If there are several outcomes, a payment whose request is locked is skipped. So a batch never waits for
+      another transaction.
+    - Payments that complete or fail must have different requests and transactions. They must all be simulated, or
+      all real.
+    - The instances in memory don't change.
     """
     with transaction.atomic():
         deciding = {each.payment.request_id for each in outcomes if not isinstance(each, Postponed)}
@@ -126,14 +129,14 @@ def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> se
 
 
 def store_together(completed: Completed, credit: Consumption, request: PaymentRequest, now: datetime) -> None:
-    """Store the outcome of a payment of the locked request that is credited with several transactions."""
+    """Store a completed payment that is credited with several transactions. The request must be locked."""
     events = _complete([completed], {completed.payment.pk: credit}, _Locked({request.pk: request}, {}, now))
     record_events(announced(events.values()))
 
 
 @dataclass(frozen=True)
 class _Locked:
-    """The locked requests, and the stored time of the next check of each payment that the claim still holds."""
+    """The locked requests, and for each payment that the claim still holds: when its stored lookup is due."""
 
     requests: Mapping[uuid.UUID, PaymentRequest]
     next_checks: Mapping[str, datetime | None]
@@ -141,9 +144,10 @@ class _Locked:
 
 
 def _batches(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
-    """Yield the outcomes in batches for `store`: first all postponed ones, then the others in their order.
+    """Divide the outcomes into batches for `store`: first all postponed ones, then the others in their order.
 
-    Payments of one request or transaction go into different batches, because the result of one depends on the other.
+    Payments with the same request or transaction are in different batches, because each result depends on the one
+    before.
     """
     postponed: list[Outcome] = [each for each in outcomes if isinstance(each, Postponed)]
     if postponed:
@@ -171,7 +175,7 @@ def _batches(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
 
 
 def _lookup_of(outcome: Outcome) -> Lookup:
-    """Return the lookup to check again if the outcome can't be stored."""
+    """Return the lookup that is checked again if the outcome can't be stored."""
     lookup = None if isinstance(outcome, Failed) else outcome.lookup
     return lookup or delivery_of(outcome.payment) or outcome.payment.lookup
 
@@ -184,13 +188,13 @@ def _store_alone(outcome: Outcome, claim_id: uuid.UUID, now: datetime) -> None:
         except SoftTimeLimitExceeded:
             raise
         except Exception:
-            # Its check is postponed, so the payment times out after a day.
+            # Postpone the check: the payment times out after a day.
             logger.exception("payment %s could not be stored", payment.pk)
             store([unanswered(_lookup_of(outcome), UNUSABLE, now)], claim_id, now)
 
 
 def _unless_used(outcome: Outcome, credits: Mapping[str, Consumption], now: datetime) -> Outcome:
-    """Return the outcome or, if other payments have consumed all its transfers, the outcome to store instead."""
+    """Return the outcome. If other payments have consumed all its transfers, return the outcome for that case."""
     if isinstance(outcome, Completed) and not credits[outcome.payment.pk].received:
         return if_used(outcome, now)
     return outcome
@@ -199,7 +203,7 @@ def _unless_used(outcome: Outcome, credits: Mapping[str, Consumption], now: date
 def _complete(
     rows: Sequence[Completed], credits: Mapping[str, Consumption], locked: _Locked
 ) -> dict[str, NewEvent | None]:
-    """Complete these payments, credit their requests, and return the events by payment id."""
+    """Complete these payments and credit their requests. Return the events by payment id."""
     if not rows:
         return {}
     tokens = _tokens(rows)
@@ -222,7 +226,10 @@ def _complete(
 
 
 def _remember_solvers(rows: Sequence[tuple[Completed, Consumption]]) -> None:
-    """Store the senders of these deliveries as solvers, except customers in their own transactions."""
+    """Store the senders of these deliveries as solvers.
+
+    Customers who delivered in their own transaction are left out.
+    """
     addresses: set[str] = set()
     for each, consumption in rows:
         if each.verdict.bound.by == Payment.BoundBy.PROVIDER:
@@ -236,7 +243,7 @@ def _remember_solvers(rows: Sequence[tuple[Completed, Consumption]]) -> None:
 def _credit(
     rows: Sequence[Completed], payments: Mapping[str, Payment], locked: _Locked
 ) -> dict[str, NewEvent | None]:
-    """Credit the requests of these payments, complete those that are paid in full, and return the events."""
+    """Credit these payments' requests, and complete those that are paid in full. Return the events."""
     moves, amounts, event_types = [], {}, {}
     for each in rows:
         payment, request = payments[each.payment.pk], locked.requests[each.payment.request_id]
@@ -258,13 +265,13 @@ def _credit(
 
 
 def _fail(rows: Sequence[Failed], locked: _Locked) -> dict[str, NewEvent | None]:
-    """Fail these payments and return the events by payment id."""
+    """Fail these payments. Return the events by payment id."""
     columns = {each.payment.pk: failed_columns(each, locked.now) for each in rows}
     looked_up = {each.payment.lookup.pk: failed_lookup(each, locked.now) for each in rows}
     deliveries = [delivery_of(each.payment) for each in rows]
     looked_up |= {delivery.pk: DECIDED for delivery in deliveries if delivery is not None}
     payments = _decide(rows, columns, looked_up, Payment.Status.FAILED)
-    # A failed swap is no longer polled.
+    # Stop polling a failed swap.
     stopped = {"next_poll_at": None, **FREE}
     swaps = {each.payment.pk: {**each.swap, **stopped} for each in rows if swap_of(each.payment)}
     _write_swaps(swaps)
@@ -279,7 +286,7 @@ def _decide(
     looked_up: Mapping[int, Mapping[str, object]],
     to: Payment.Status,
 ) -> dict[str, Payment]:
-    """Move these payments, write their lookups, and return copies of the payments as they are stored now."""
+    """Write the statuses and the lookups. Return copies of the payments as they are stored now."""
     payments = {each.payment.pk: _copied(each.payment, looked_up) for each in rows}
     moves = [
         Move(
@@ -294,7 +301,7 @@ def _decide(
 
 
 def _copied(payment: Payment, looked_up: Mapping[int, Mapping[str, object]]) -> Payment:
-    """Return a copy of the payment with these columns of its lookup."""
+    """Return a copy of the payment. Its lookup has these columns."""
     copied, lookup = copy.copy(payment), copy.copy(payment.lookup)
     for name, value in looked_up.get(lookup.pk, {}).items():
         setattr(lookup, name, value)
@@ -303,14 +310,14 @@ def _copied(payment: Payment, looked_up: Mapping[int, Mapping[str, object]]) -> 
 
 
 def _postpone(rows: Sequence[Postponed], locked: _Locked) -> None:
-    """Write the next checks and polls, and release the leases."""
+    """Store the next checks and polls, and release the leases."""
     columns, lookups, swaps = {}, {}, {}
     for each in rows:
         columns[each.payment.pk] = each.columns
         swaps[each.payment.pk] = {**each.swap, **FREE} if "next_poll_at" in each.swap else each.swap
         if each.lookup is not None:
             stored = locked.next_checks[each.payment.pk]
-            # A block that arrived after the lease has made the lookup due earlier.
+            # If a block arrived after the lease, the stored lookup is due earlier. Keep that time.
             is_due_again = each.waits_for_block and stored != each.lookup.next_check_at
             next_check = stored if is_due_again else each.next_check
             lookups[each.lookup.pk] = {**each.looked_up, **FREE, "next_check_at": next_check}
@@ -323,7 +330,7 @@ def _postpone(rows: Sequence[Postponed], locked: _Locked) -> None:
 
 
 def _write_deliveries(reported: Mapping[Payment, str], now: datetime) -> None:
-    """Replace the lookups of these payments' deliveries, due now. An empty hash means that there is none now."""
+    """Replace the lookups of these payments' deliveries. The new ones are due now. An empty hash means: no delivery."""
     if not reported:
         return
     Lookup.objects.filter(of_swap__in=[payment.pk for payment in reported]).delete()
@@ -342,7 +349,7 @@ def _write_deliveries(reported: Mapping[Payment, str], now: datetime) -> None:
 
 
 def _write_swaps(rows: Mapping[str, Mapping[str, object]]) -> None:
-    """Write these columns to the swaps of the locked payments; create the swap if there is none."""
+    """Write these columns to the payments' swaps. Create a swap if there is none. The payments must be locked."""
     columns = {pk: each for pk, each in rows.items() if each}
     new = columns.keys() - update_each(Swap, columns, guard={})
     Swap.objects.bulk_create([Swap(payment_id=pk, **columns[pk]) for pk in sorted(new)])
@@ -361,7 +368,7 @@ def _tokens(rows: Sequence[Completed]) -> dict[int, set[str]]:
 def _carries_others(completed: Completed, consumption: Consumption, tokens: set[str]) -> bool:
     """Whether the transaction has unused transfers that may pay another request.
 
-    The transfers need no reference, because a payer's proof or the merchant may bind them.
+    Such a transfer needs no reference, because a payer's proof or the merchant's acceptance can bind it.
     """
     if consumption.beside:
         return True

@@ -1,3 +1,1 @@
-"""Start verification on new blocks and new payments, without waiting for the schedule. Beat's schedule remains as a
-fallback.
-"""
+"""Start verification at once when a block or a payment arrives. The schedule is only the fallback."""

@@ -1,4 +1,4 @@
-"""Make lookups due when a new block arrives: those on its chain that wait for a block."""
+"""When a new block arrives, make the lookups due that wait for a block of its chain."""
 
 from datetime import datetime
 
@@ -11,20 +11,21 @@ from config.due_work import leases
 from config.due_work.listening import Channel, notify
 from payments.models import Lookup
 
-# Only transactions that were seen in a mempool or in a block wait for blocks. A hash that no node knows has only ten
-# lookups, which blocks must not use up.
+# A transaction waits for blocks only if a node has seen it. A hash that no node knows has only ten lookups, and
+# blocks must not use them up.
 _WAITS_FOR_A_BLOCK = Q(seen_at__isnull=False) | Q(block_number__isnull=False)
 
-# The longest wait for one worker, which stores a batch in much less time.
+# The longest wait for a worker. It needs much less time to store a batch.
 _MOST_WAITING_MS = 250
 _MOST_WAITS = 4
 
 
 def make_due(chain_id: int) -> int:
-    """Make the chain's lookups that wait for a block due now, and wake the workers; return the number of lookups.
+    """Make the chain's lookups due that wait for a block, and wake the workers. Return the number of lookups.
 
-    Lookups that a worker is checking now are included, because it may have queried its nodes before this block. Such a
-    lookup keeps the time that is written here if it still waits for a block (`payments.verification.storing`).
+    A worker may be checking a lookup now, and may have queried its nodes before this block. Such a lookup is
+    included. If it still waits for a block after the check, the time that is written here stays
+    (`payments.verification.storing`).
     """
     now = timezone.now()
     waiting = _WAITS_FOR_A_BLOCK & Q(next_check_at__gt=now)
@@ -33,7 +34,8 @@ def make_due(chain_id: int) -> int:
     )
     moved, locked = _make_unlocked_due(open_ones, now, chain_id)
     for _ in range(_MOST_WAITS):
-        # A worker is storing results of the locked ones. Wait for it, then make due those that still wait for a block.
+        # A worker is storing the results of the locked lookups. Wait for it. Then make those due that still wait for
+        # a block.
         if not locked or not _is_unlocked_soon(locked[0]):
             break
         more, locked = _make_unlocked_due(open_ones.filter(pk__in=locked), now, chain_id)
@@ -42,10 +44,10 @@ def make_due(chain_id: int) -> int:
 
 
 def _make_unlocked_due(open_ones: QuerySet[Lookup], now: datetime, chain_id: int) -> tuple[int, list[int]]:
-    """Make those of the lookups due that no transaction has locked; return how many, and the ids of the others."""
+    """Make the lookups due that no transaction has locked. Return their number, and the ids of the locked ones."""
     with transaction.atomic():
         found = set(open_ones.values_list("pk", flat=True))
-        # Skip locked rows, because waiting for several workers at once could deadlock with them.
+        # Skip locked rows: waiting for several workers at once could deadlock.
         unlocked = open_ones.filter(pk__in=found).select_for_update(skip_locked=True)
         moved = set(unlocked.values_list("pk", flat=True))
         Lookup.objects.filter(pk__in=moved).update(next_check_at=now)
@@ -55,7 +57,7 @@ def _make_unlocked_due(open_ones: QuerySet[Lookup], now: datetime, chain_id: int
 
 
 def _is_unlocked_soon(lookup_id: int) -> bool:
-    """Wait for the lock on this row, without holding another one; return False if it takes too long."""
+    """Wait until the row isn't locked. Holds no other lock. Return False if it takes too long."""
     try:
         with transaction.atomic():
             with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Watch the heads of the chains with open payments, in one process of the deployment at a time."""
+"""Watch the heads of chains with open payments. Only one process of the deployment does so at a time."""
 
 import logging
 import threading
@@ -20,14 +20,15 @@ logger = logging.getLogger(__name__)
 _LOCK = 0x68656164  # the number of this advisory lock
 _WAIT_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
-# A chain is followed for some time after its last open payment, because the next one often comes soon.
+# Watch a chain a little longer than its last open payment, because the next one often comes soon.
 _LINGER_SECONDS = 10.0
 
 
 class HeadWatcher:
-    """Follows the heads of chains while this process holds the deployment's lock; other processes wait for the lock.
+    """Watches the heads of chains while this process holds the deployment's lock. Other processes wait for the
+    lock.
 
-    The lock belongs to a database connection, so it is free as soon as the process or the connection ends.
+    The lock belongs to a database connection. So it is free as soon as the process or the connection ends.
     """
 
     def __init__(self, *, client: Client = get_client) -> None:
@@ -39,7 +40,7 @@ class HeadWatcher:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start watching, or waiting for the lock. Call it in the process that watches, after the fork."""
+        """Start watching, or waiting for the lock. Call this after the fork, in the process that watches."""
         self._thread = threading.Thread(target=self._run, name="head-watcher", daemon=True)
         self._thread.start()
 
@@ -55,7 +56,6 @@ class HeadWatcher:
 
     @property
     def followed(self) -> list[int]:
-        """The IDs of the chains whose heads this process follows."""
         return sorted(self._followers)
 
     def _run(self) -> None:
@@ -63,7 +63,7 @@ class HeadWatcher:
             try:
                 with connect() as lock:
                     while not self._stopping.is_set() and not _is_ours(lock):
-                        # Otherwise this would query a server forever that was the primary and became a standby.
+                        # Without this check, a primary that became a standby would be queried for ever.
                         require_primary(lock)
                         self._stopping.wait(_WAIT_SECONDS)
                     self._watch(lock)
@@ -76,7 +76,7 @@ class HeadWatcher:
 
     def _watch(self, lock: "psycopg.Connection[tuple[object, ...]]") -> None:
         while not self._stopping.is_set():
-            require_primary(lock)  # raises once another process may have the lock
+            require_primary(lock)  # raises if another process may have the lock
             now = time.monotonic()
             for chain_id in chains_with_open_payments():
                 self._wanted_until[chain_id] = now + _LINGER_SECONDS

@@ -1,4 +1,4 @@
-"""The portal's pages that change a webhook endpoint, test it, and rotate or reveal its secret."""
+"""The portal's pages to change or test a webhook endpoint, and to rotate or show its secret."""
 
 from typing import Any
 
@@ -27,20 +27,23 @@ CONFIGURE = "webhooks.configure_endpoint"
 
 
 class EndpointForm(forms.Form):
-    """The settings of `PUT /api/webhooks`, whose serializer validates them."""
+    """The form has the settings of `PUT /api/webhooks`. The serializer of that call validates them."""
 
     url = forms.CharField(
         label="URL",
         max_length=2048,
         required=False,
         widget=portal.TextInput(attrs={"type": "url", "autocomplete": "off", "spellcheck": "false"}),
-        help_text="Where your server receives events: https, not a private address. If empty, no events are sent.",
+        help_text=(
+            "The https URL at which your server receives events. Private addresses are rejected. If it is empty, no "
+            "events are sent."
+        ),
     )
     is_enabled = forms.BooleanField(
         label="Enabled",
         required=False,
         initial=True,
-        help_text="If disabled, pending deliveries wait, and new events get none.",
+        help_text="If disabled, pending deliveries wait, and new events aren't delivered.",
     )
     enabled_events = forms.MultipleChoiceField(
         label="Events", choices=EventType.choices, widget=portal.Checkboxes
@@ -54,7 +57,7 @@ class EndpointForm(forms.Form):
         super().__init__(data, initial=initial)
 
     def body(self) -> dict[str, Any]:
-        """Return the body of the API call that makes this change."""
+        """Return the body of the `PUT /api/webhooks` that makes this change."""
         cleaned = self.cleaned_data
         return {
             "url": cleaned["url"] or None,
@@ -68,7 +71,7 @@ class TestForm(forms.Form):
 
 
 class EndpointPages(portal.ShowsMore):
-    """Mixin for the endpoint admin. Operators can configure and test an endpoint, but not see its secret."""
+    """Mixin for the endpoint admin. Operators can configure and test an endpoint, but can't see its secret."""
 
     empty_hint = "No events are sent. Owners and members with the role developer can set up an endpoint."
 
@@ -114,7 +117,10 @@ class EndpointPages(portal.ShowsMore):
         return {**super().beside(request, endpoint), "offered": offered}
 
     def set_up_view(self, request: HttpRequest) -> HttpResponse:
-        """Set up the first endpoint of the user's merchant or, for operators, of the merchant in the query."""
+        """Set up a merchant's endpoint.
+
+        For operators, the query names the merchant. For others, it is the user's own.
+        """
         portal.demand(request.user.has_perm(CONFIGURE))
         merchant = merchant_of(request.user)
         if merchant is None:
@@ -148,7 +154,7 @@ class EndpointPages(portal.ShowsMore):
         )
 
     def _apply(self, request: HttpRequest, merchant: Merchant, form: EndpointForm) -> bool:
-        """Validate as the API does, and save. Return False if the form shows errors to correct."""
+        """Validate the settings as the API does, and save them. Return False if the form has errors."""
         body = EndpointChangeSerializer(data=form.body())
         try:
             body.is_valid(raise_exception=True)
@@ -219,7 +225,7 @@ class EndpointPages(portal.ShowsMore):
     def _with_secret(
         self, request: HttpRequest, endpoint_id: int, act: Any, *, title: str, explanation: str, button: str
     ) -> HttpResponse:
-        """Ask for a fresh code, then act, and show the secret in the response."""
+        """Require a new second-factor code. Then act, and show the secret in the response."""
         endpoint = self._endpoint(request, endpoint_id)
         if merchant_of(request.user) is None:
             raise PermissionDenied

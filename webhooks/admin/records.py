@@ -1,4 +1,4 @@
-"""The admin of endpoints, events and deliveries, with an action to send deliveries again."""
+"""The portal's lists of endpoints, events and deliveries, with an action to send deliveries again."""
 
 import json
 from collections.abc import Iterable
@@ -68,7 +68,10 @@ class EndpointAdmin(EndpointPages, Records):
     fields = readonly_fields = ("types", "former_secret", "created_at", "updated_at")
 
     def found(self, rows: QuerySet[Endpoint], text: str) -> QuerySet[Endpoint]:
-        """Search by merchant and URL. Scanning is cheap because each merchant has one endpoint."""
+        """Search by merchant and URL, without an index.
+
+        That is fast enough, because each merchant has only one endpoint.
+        """
         return rows.filter(Q(merchant__name__icontains=text) | Q(url__icontains=text))
 
     def beside(self, request: HttpRequest, endpoint: Endpoint | None) -> dict[str, Any]:
@@ -107,12 +110,12 @@ class EndpointAdmin(EndpointPages, Records):
 
     @admin.display(description="URL")
     def place(self, endpoint: Endpoint) -> str:
-        """Return the URL and, if the service disabled the endpoint, why."""
+        """Return the URL. If the service disabled the endpoint, add the reason."""
         return two_lines(endpoint.url or NOTHING, endpoint.disabled_reason)
 
     @admin.display(description=in_zone("Failing since"), ordering="failing_since")
     def failing(self, endpoint: Endpoint) -> str:
-        """Return since when every attempt has failed."""
+        """Return the time since which every attempt has failed."""
         return when(endpoint.failing_since)
 
     @admin.display(description=in_zone("Changed"), ordering="updated_at")
@@ -131,7 +134,7 @@ class EventAdmin(Records):
     fields = ("id", "dedupe_key")
 
     def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - overridden in payments
-        """Return the `dedupe_key` prefixes of events about the object that `text` names."""
+        """Return the prefixes of `dedupe_key` for events about the object with the ID `text`."""
         return ()
 
     def found(self, rows: QuerySet[Event], text: str) -> QuerySet[Event]:
@@ -141,7 +144,7 @@ class EventAdmin(Records):
         return found_by(rows, named)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        """Defer the bodies of older events, which the list does not show."""
+        """Defer the bodies that older events have in their row. The list doesn't show them."""
         events: QuerySet[Event] = super().get_queryset(request)
         return events.defer("row_body")
 
@@ -234,7 +237,6 @@ class DeliveryAdmin(WithActions, Records):
     fields = ("id", "public_event_id", "finished_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
-        """Annotate each delivery with its last response."""
         deliveries: QuerySet[Delivery] = super().get_queryset(request)
         last = Attempt.objects.filter(delivery=OuterRef("pk")).order_by("-number")
         return deliveries.annotate(
@@ -262,7 +264,7 @@ class DeliveryAdmin(WithActions, Records):
 
     @admin.action(description="Send again", permissions=["resend"])
     def resend_selected(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> HttpResponse | None:
-        """Ask for confirmation, then send the deliveries that have not changed since."""
+        """Show a confirmation page. Then send the deliveries that have not changed since it was shown."""
         chosen = list(queryset.filter(is_test=False)[: MOST_AT_ONCE + 1])
         if not chosen or len(chosen) > MOST_AT_ONCE:
             messages.error(
@@ -345,7 +347,7 @@ class DeliveryAdmin(WithActions, Records):
 
 
 def readable(body: bytes) -> str:
-    """Return a JSON body indented, with exact integers; return other bodies unchanged."""
+    """Indent a JSON body. Integers stay exact. Other bodies are returned unchanged."""
     text = body.decode(errors="replace")
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)

@@ -55,7 +55,7 @@ _DELIVERY: dict[str, Any] = {
     _CONFIGURATION,
 )
 class WebhookConfiguration(Answer, kw_only=True):
-    """A merchant's endpoint with its secret in plain text; all null without an endpoint."""
+    """A merchant's endpoint, with its secret in plain text. Without an endpoint, all fields are null."""
 
     object: Annotated[Literal["webhook_configuration"], doc("Always `webhook_configuration`.")] = (
         "webhook_configuration"
@@ -64,9 +64,8 @@ class WebhookConfiguration(Answer, kw_only=True):
     secret: Annotated[
         str | None,
         doc(
-            "The secret that signs the events. It is created with the first URL, the first "
-            "`enabled_events` or the first event for a request's own `webhook_url`, and changes only if "
-            "you rotate it.",
+            "The secret that signs the events. It is created with the first URL, with the first `enabled_events`, or "
+            "with the first event for a request's own `webhook_url`. It changes only if you rotate it.",
             pattern=r"^whsec_[A-Za-z0-9]{32}$",
         ),
     ] = None
@@ -84,7 +83,7 @@ class WebhookConfiguration(Answer, kw_only=True):
         doc("The time until which the previous secret signs events too; null if there is none."),
     ] = None
     disabled_reason: Annotated[
-        str | None, doc("The reason why the service disabled the endpoint; null unless it did.")
+        str | None, doc("The reason why the service disabled the endpoint; null if it did not.")
     ] = None
 
     @classmethod
@@ -131,14 +130,14 @@ class TestResult(Answer, kw_only=True):
 class Redelivery(Answer, kw_only=True):
     object: Annotated[str, doc("Always `webhook_redelivery`.")] = "webhook_redelivery"
     since: Annotated[
-        Time, doc("The `since` of your call. Deliveries that failed then or later are sent again.")
+        Time, doc("The `since` of your call. Deliveries that failed at this time or later are sent again.")
     ]
     count: Annotated[int, doc("The number of deliveries that are being sent again.", ge=0)]
 
 
 @described(
     "Event",
-    "Something that happened. Listed as the same bytes that are signed and sent.",
+    "A change that happened. Lists contain the same bytes that are signed and sent.",
     {
         "id": "evt_LTtaHpfHNyNZ6GLTJmHUyxN5",
         "type": "payment.succeeded",
@@ -147,7 +146,10 @@ class Redelivery(Answer, kw_only=True):
     },
 )
 class EventEnvelope(Answer, kw_only=True):
-    """Only describes an event: events are stored as the bytes that are sent (`webhooks.events.envelope`)."""
+    """Describes an event in the API reference.
+
+    Events aren't encoded from it: `webhooks.events.envelope` stores their bytes.
+    """
 
     id: Annotated[str, doc("`evt_` and 24 characters. Handle each id once: the same event can arrive again.")]
     type: Annotated[EventTypeText, doc("The event type.")]
@@ -190,8 +192,7 @@ class DeliveryObject(Answer, kw_only=True):
     url: Annotated[
         str | None,
         doc(
-            "The URL of the next attempt: the request's `webhook_url` or, without one, your endpoint; null "
-            "if neither is set."
+            "The URL of the next attempt: the request's `webhook_url`, or else your endpoint. Null if neither is set."
         ),
     ]
     status: Annotated[
@@ -206,8 +207,8 @@ class DeliveryObject(Answer, kw_only=True):
     next_attempt_at: Annotated[
         Time | None,
         doc(
-            "The time of the next attempt; null after the last. The attempt waits while no URL is set or "
-            "the endpoint is disabled."
+            "The time of the next attempt; null after the last. While no URL is set, or the endpoint is disabled, the "
+            "attempt waits beyond this time."
         ),
     ]
     is_test: Annotated[bool, doc("Whether the delivery sends a test event.")]
@@ -219,7 +220,7 @@ class DeliveryObject(Answer, kw_only=True):
 
     @classmethod
     def of(cls, delivery: Delivery, **own: Any) -> Self:
-        """Return the delivery's object. `own` has the fields of the subclass."""
+        """Return the response object. `own` are the fields that a subclass adds."""
         return cls(
             id=delivery.id,
             event_id=delivery.public_event_id,
@@ -237,7 +238,7 @@ class DeliveryObject(Answer, kw_only=True):
 
 
 def _url(delivery: Delivery) -> str | None:
-    """Return the current URL: the payment request's own or, without one, the endpoint's."""
+    """Return the current URL. It is the payment request's own URL, or the endpoint's if the request has none."""
     if delivery.url_override:
         return delivery.url_override
     endpoint = getattr(delivery.merchant, "webhook_endpoint", None)

@@ -27,7 +27,7 @@ _HEADERS = {
 
 
 def described_calls() -> dict[str, Any]:
-    """Return the calls that an endpoint receives, by event type, in the form of OpenAPI's `webhooks`."""
+    """Return the calls by event type, in the format of `webhooks` in OpenAPI."""
     return {type_.value: {"post": _call(type_, about)} for type_, about in ABOUT.items()}
 
 

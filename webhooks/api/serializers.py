@@ -24,7 +24,7 @@ _MAX_TYPES_NAMED = 50
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
 class WebhookAddressField(TextField):
-    """A URL that the service itself calls. Private addresses are rejected."""
+    """The URL of a receiver. The service will call it, so private addresses are rejected."""
 
     default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
 
@@ -67,17 +67,17 @@ class EventTypesField(serializers.ListField):
     },
 )
 class EndpointChangeSerializer(StrictSerializer):
-    """The body of PUT. Omitted or null fields other than `url` keep their value.
+    """The body of PUT. Omitted or null fields keep their value, except `url`.
 
-    A null `enabled_events` restores the default types. If `url` is omitted, the body sets the types for requests
-    with their own `webhook_url`; `configure` rejects this while the merchant has a URL.
+    A null `enabled_events` restores the default types. `url` may be omitted if the merchant has no URL: the event types
+    then apply to payment requests with their own `webhook_url`.
     """
 
     url = WebhookAddressField(
         allow_null=True,
         required=False,
         help_text=(
-            "The https URL for events, on port 80, 443, or 1024 and above. Private addresses are rejected. "
+            "The https URL for events. Its port must be 80, 443, or at least 1024. Private addresses are rejected. "
             "Null removes the URL and keeps the secret and `enabled_events`."
         ),
     )
@@ -94,8 +94,8 @@ class EndpointChangeSerializer(StrictSerializer):
         min_length=1,
         max_length=_MAX_TYPES_NAMED,
         help_text=(
-            "The 1 to 50 event types to send. They also apply to requests with their own `webhook_url`, "
-            "which always get the first three types. Null: the first three types."
+            "The event types to send, 1 to 50. Null selects the first three types. A request's own `webhook_url` also "
+            "gets these types, and always the first three."
         ),
     )
     rotate_secret = TrueOrFalseField(
@@ -103,17 +103,18 @@ class EndpointChangeSerializer(StrictSerializer):
         allow_null=True,
         default=False,
         help_text=(
-            "Whether to create a new secret. The previous secret also signs for 24 hours, as another `v1=`."
+            "Whether to create a new secret. For 24 hours, events are also signed with the previous secret, in "
+            "another `v1=`."
         ),
     )
 
     def to_internal_value(self, data: Any) -> Any:
-        """Require `url` unless the event types are set."""
+        """Require `url` if the body has no event types."""
         self.fields["url"].required = not (isinstance(data, dict) and "enabled_events" in data)
         return super().to_internal_value(data)
 
     def change(self) -> Change:
-        """Return the change with the event types in their declared order, each once."""
+        """Return the change. Sort the event types in their declared order, without duplicates."""
         data = self.validated_data
         events = data.get("enabled_events", UNCHANGED)
         if isinstance(events, list):

@@ -1,5 +1,6 @@
-"""`/api/webhooks`, its test and its deliveries, and `/api/events`. Responses may contain the secret and are
-never cached.
+"""The API's calls at `/api/webhooks` and `/api/events`.
+
+Responses are never cached, because they may contain the secret.
 """
 
 import msgspec
@@ -75,8 +76,7 @@ class ConfigurationView(_WebhookView):
         summary="Configure webhooks",
         description=(
             "Sets the URL and the types of your events. The first call creates the secret and returns it. "
-            "If your requests have their own `webhook_url`, you can leave `url` out and send only "
-            "`enabled_events`."
+            "If each request has its own `webhook_url`, you can leave `url` out and send only `enabled_events`."
         ),
         body=EndpointChangeSerializer,
         errors=[ErrorCode.URL_INVALID, ErrorCode.URL_NOT_ALLOWED],
@@ -98,15 +98,16 @@ class TestView(_WebhookView):
         tag="Webhooks",
         summary="Send a test event",
         description=(
-            "Sends one test event immediately and without retries, even to a disabled endpoint. Its "
-            '`data.object` has `"test": true`. It is listed as a delivery, not as an event.'
+            "Sends one test event immediately and without retries, even if the endpoint is disabled. "
+            'Its `data.object` has `"test": true`. The list of deliveries contains it; the list of events '
+            "doesn't."
         ),
         body=TestSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
         answers={200: OpenApiResponse(TestResult, "The result.")},
     )
     def post(self, request: Request) -> Effect:
-        """Send a test event and return the result, without the receiver's response body."""
+        """Send a test event and return the result. The receiver's response body is left out."""
         body = TestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         type_ = body.validated_data["type"] or EventType.PAYMENT_SUCCEEDED
@@ -128,7 +129,7 @@ class TestView(_WebhookView):
 
 @method_decorator(cache_control(no_store=True), name="dispatch")
 class DeliveryViewSet(viewsets.ViewSet):
-    """The merchant's deliveries, test events included."""
+    """The merchant's deliveries, including those of test events."""
 
     permission_classes = (CanManageWebhooks,)
 
@@ -137,14 +138,14 @@ class DeliveryViewSet(viewsets.ViewSet):
         return deliveries.select_related("merchant__webhook_endpoint").defer("own_body")
 
     def find(self, request: Request, id: str) -> Delivery:
-        """Return the merchant's delivery with this id. Raises ObjectMissing."""
+        """Raises ObjectMissing."""
         return find_object(self.own(request), "webhook delivery", id)
 
     @operation(
         "webhook_deliveries.list",
         tag="Deliveries",
         summary="List deliveries",
-        description="Lists all deliveries to you, including those of test events, newest first.",
+        description="Lists your webhook deliveries, newest first. Deliveries of test events are included.",
         query=DeliveryListQuery,
         answers={200: OpenApiResponse(list_of(DeliveryObject, "WebhookDeliveryList"), "One page.")},
     )
@@ -153,8 +154,8 @@ class DeliveryViewSet(viewsets.ViewSet):
         own = self.own(request)
         rows = own.filter(**conditions(query, _DELIVERY_FILTERS))
         if event_id := query.get("event_id"):
-            # A test event has no event row, so its id is also compared with `public_event_id`. Each condition has an
-            # index.
+            # A test event has no row in the table of events. Its id is only in `public_event_id`. Each of the two
+            # conditions has an index.
             rows = rows.filter(Q(event=event_id) | Q(event=None, public_event_id=event_id))
         page = page_of(rows, query, cursors=own)
         return list_answer(request, page, [DeliveryObject.of(row) for row in page.rows])
@@ -176,8 +177,8 @@ class DeliveryViewSet(viewsets.ViewSet):
         tag="Deliveries",
         summary="Send a delivery again",
         description=(
-            "Sends a delivery again with the same body, whatever its status. It gets up to eight attempts, "
-            "the first immediately."
+            "Sends a delivery of any status again, with the same body. It gets up to eight attempts, the first "
+            "immediately."
         ),
         path={"id": "The delivery's `id`."},
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED, ErrorCode.RETRY_LIMIT_REACHED],
@@ -199,9 +200,9 @@ class DeliveryViewSet(viewsets.ViewSet):
         tag="Deliveries",
         summary="Send all failed deliveries again",
         description=(
-            "Sends all deliveries again that failed at `since` or later, except test events. Use it after an "
-            "outage of your endpoint. Each delivery gets up to eight attempts. A call resends at most "
-            "10,000 deliveries; call again while `count` is 10,000."
+            "Call this after an outage of your endpoint. It sends all deliveries again that failed at `since` or "
+            "later, except test events. Each delivery gets up to eight attempts. A call resends at most 10,000 "
+            "deliveries: repeat it while `count` is 10,000."
         ),
         body=RedeliverFailedSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
@@ -223,7 +224,7 @@ class DeliveryViewSet(viewsets.ViewSet):
 
 @method_decorator(cache_control(no_store=True), name="dispatch")
 class EventViewSet(viewsets.ViewSet):
-    """The merchant's events, whether or not they were sent."""
+    """The merchant's events, also those that were never sent."""
 
     permission_classes = (HasApiKey,)
 
@@ -231,12 +232,12 @@ class EventViewSet(viewsets.ViewSet):
         "events.list",
         tag="Events",
         summary="List events",
-        description="Lists your events, newest first, whether or not they were sent.",
+        description="Lists your events, newest first. Events that were not sent are included.",
         query=EventListQuery,
         answers={200: OpenApiResponse(EventList, "One page.")},
     )
     def list(self, request: Request) -> Response:
-        """Return the signed envelopes, newest first, with exact integers."""
+        """Return the envelopes exactly as they were signed, newest first. Parsing them could change large integers."""
         query = read_query(EventListQuery, request)
         own = merchant_of(request).events.all()
         page = page_of(own.filter(**conditions(query, _EVENT_FILTERS)), query, cursors=own, time="created")
@@ -246,7 +247,7 @@ class EventViewSet(viewsets.ViewSet):
         "events.retrieve",
         tag="Events",
         summary="Retrieve an event",
-        description="Returns an event, byte for byte as it is signed and sent.",
+        description="Returns an event in exactly the bytes that are signed and sent.",
         path={"id": "The event's `id`."},
         answers={200: OpenApiResponse(EventEnvelope, "The event.")},
     )

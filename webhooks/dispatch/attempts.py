@@ -1,4 +1,4 @@
-"""Store the results of attempts (delivered, due again or failed), and the health of endpoints."""
+"""Store the results of attempts, and the health of endpoints."""
 
 import random
 import uuid
@@ -18,7 +18,7 @@ from webhooks.models import Delivery, Endpoint
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a leased attempt, and when it ended."""
+    """The result of an attempt. `claim` is its lease."""
 
     claim: Claim
     answer: Answer
@@ -26,9 +26,10 @@ class Outcome:
 
 
 def store_results(outcomes: Sequence[Outcome]) -> int:
-    """Store the results of those attempts that are still leased; return their number.
+    """Store the results of attempts whose leases are still held. Return their number.
 
-    A failed delivery is due again after the delay of `retry_schedule`; the eighth attempt of a series is the last.
+    After a failed attempt, the delivery is due again as `retry_schedule` says. The eighth attempt of a series is the
+    last.
     """
     with transaction.atomic():
         made = _attempts_made(outcomes)
@@ -39,7 +40,7 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
         run(STATEMENTS["store"], [list(column) for column in zip(*results, strict=True)])
         with connection.cursor() as cursor:
             columns = [list(column) for column in zip(*map(_attempt, held), strict=True)]
-            # An attempt takes seconds, so partitions that are older than a day need not be read.
+            # An attempt takes seconds. So partitions older than a day need not be read.
             cursor.execute(
                 STATEMENTS["complete_attempts"],
                 [*columns, min(outcome.ended_at for outcome in held) - timedelta(days=1)],
@@ -49,14 +50,17 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
 
 
 def _attempts_made(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    """Lock the deliveries that still have these leases; return the number of attempts in the current series of each."""
+    """Lock the deliveries that still have these leases.
+
+    Return how many attempts each has made in its current series.
+    """
     claimed = {(outcome.claim.delivery_id, outcome.claim.claim_id) for outcome in outcomes}
     rows = run(STATEMENTS["held"], [[delivery_id for delivery_id, _ in claimed]]).fetchall()
     return {pk: made for pk, claim_id, made in rows if (pk, claim_id) in claimed}
 
 
 def _result(outcome: Outcome, made: int) -> tuple[str, str, datetime | None, datetime | None]:
-    """Return the delivery's id and status, when it is due again, and when it finished."""
+    """Return the delivery's id, its status, the time of the next attempt, and the time when it finished."""
     pk, ended_at = outcome.claim.delivery_id, outcome.ended_at
     if outcome.answer.is_success:
         return pk, Delivery.Status.DELIVERED.value, None, ended_at
@@ -79,13 +83,13 @@ def _attempt(outcome: Outcome) -> tuple[str, int, int, int | None, str, str]:
 
 
 def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
-    """Store since when each endpoint has failed. Attempts to payment requests' own URLs don't count."""
+    """Store since when each endpoint has failed. An attempt to a payment request's own URL doesn't count."""
     by_merchant: dict[uuid.UUID, list[Outcome]] = {}
     for outcome in outcomes:
         if outcome.claim.merchant_id is not None:
             by_merchant.setdefault(outcome.claim.merchant_id, []).append(outcome)
     healthy = {merchant for merchant, its in by_merchant.items() if any(one.answer.is_success for one in its)}
-    # Query the state again: an endpoint that was healthy at the time of the lease may have failed since.
+    # Query the state again. An endpoint that was healthy when the attempt began may be failing now.
     failing = {merchant for (merchant,) in run(STATEMENTS["failing"], [[*healthy]])} if healthy else set()
     for endpoint in _locked(failing, failing=True):
         arrived = max(one.ended_at for one in by_merchant[endpoint.merchant_id] if one.answer.is_success)
@@ -99,7 +103,7 @@ def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
 
 
 def _disable(merchants: set[uuid.UUID], now: datetime) -> None:
-    """Disable endpoints whose every attempt failed for five days; their merchants get an e-mail."""
+    """Disable endpoints that have failed for five days without a success. Their merchants get an e-mail."""
     dead = Endpoint.objects.filter(
         merchant_id__in=merchants, is_enabled=True, failing_since__lte=now - DISABLE_AFTER
     )
@@ -110,7 +114,7 @@ def _disable(merchants: set[uuid.UUID], now: datetime) -> None:
 
 
 def _locked(merchants: set[uuid.UUID], *, failing: bool) -> list[Endpoint]:
-    """Return the endpoints to change, locked in a fixed order to prevent deadlocks."""
+    """Lock and return the endpoints to change. The order of the locks is fixed, to prevent deadlocks."""
     if not merchants:
         return []
     changing = Endpoint.objects.filter(merchant_id__in=merchants, failing_since__isnull=not failing)

@@ -1,7 +1,7 @@
-"""Connections to receivers, which go to a checked address, have a deadline, and are reused for a short time.
+"""Connections to webhook receivers. They go only to checked IP addresses, and are reused for a short time.
 
-A reused connection goes to the address that was checked before, so it needs no lookup. The deadline is applied before
-each read and write, because a receiver that sends one byte a second would never exceed a timeout for a single read.
+A reused connection needs no DNS lookup, because its address was checked before. A connection has a deadline, which is
+checked before each read and write. A timeout for a single read isn't enough: a receiver could send one byte a second.
 """
 
 import ipaddress
@@ -23,7 +23,7 @@ MAX_IDLE_PER_RECEIVER = 8
 
 
 def _left(ends_at: float) -> float:
-    """Return the seconds until `ends_at` (of time.monotonic). Raises TimeoutError if none are left."""
+    """Return the seconds until `ends_at`, a time of time.monotonic. Raises TimeoutError if it has passed."""
     left = ends_at - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -63,7 +63,7 @@ class TlsSocket(ssl.SSLSocket):
 
 
 def deadlined(context: ssl.SSLContext) -> ssl.SSLContext:
-    """Return `context` with sockets that have deadlines."""
+    """Make `context` create sockets with deadlines."""
     context.sslsocket_class = TlsSocket
     return context
 
@@ -75,7 +75,7 @@ class Connection:
         self.idle_since = self.opened_at
 
     def is_stale(self, now: float) -> bool:
-        """Whether the connection is too old, was closed by the receiver, or has data that belongs to no request."""
+        """Whether the connection can't be reused: it is too old, the receiver closed it, or it has unexpected data."""
         if now - self.opened_at > LIFE_SECONDS or now - self.idle_since > IDLE_SECONDS:
             return True
         self.sock.settimeout(0)
@@ -94,10 +94,10 @@ class Connection:
 def connect(
     address: WebAddress, checked: Sequence[str], ends_at: float, tls: ssl.SSLContext | None
 ) -> Connection:
-    """Return a connection to the first of the `checked` addresses that accepts one.
+    """Connect to the `checked` addresses in order. Return the first connection that succeeds.
 
-    Each address gets an equal share of the time that is left. With `tls` the certificate is verified against the name
-    of `address`. Raises OSError.
+    The remaining time is divided equally among the addresses. With `tls`, the certificate must be for the host name in
+    `address`. Raises OSError.
     """
     problem: OSError = TimeoutError()
     for left, ip in zip(range(len(checked), 0, -1), checked, strict=True):
@@ -135,12 +135,12 @@ def _open(
         raise
 
 
-# A connection is reused only for the same receiver, rules and certificates.
+# A connection is reused only if all of these are the same: receiver, rules, trusted certificates.
 Key = tuple[Hashable, ...]
 
 
 class Kept:
-    """Idle connections by receiver. If there are too many, the oldest are closed. Thread-safe."""
+    """Idle connections by receiver. If there are too many, the oldest one is closed. Thread-safe."""
 
     def __init__(self) -> None:
         self._idle: OrderedDict[Key, list[Connection]] = OrderedDict()
@@ -148,7 +148,7 @@ class Kept:
         self._lock = threading.Lock()
 
     def take(self, key: Key) -> Connection | None:
-        """Return a usable idle connection, or None."""
+        """Return an idle connection that can be used, or None."""
         while True:
             with self._lock:
                 idle = self._idle.get(key)
@@ -163,7 +163,7 @@ class Kept:
             connection.close()
 
     def keep(self, key: Key, connection: Connection) -> None:
-        """Store a connection whose last response was read completely."""
+        """Store a connection for reuse. Its last response must have been read completely."""
         connection.idle_since = time.monotonic()
         closing: list[Connection] = []
         with self._lock:

@@ -1,4 +1,4 @@
-"""Make one attempt: sign, send and store the result. No database transaction is open during the request."""
+"""Make one attempt to deliver an event. No database transaction is open during the request."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ Sender = Callable[[Claim, datetime], Answer]
 
 
 def send(claim: Claim, now: datetime) -> Answer:
-    """Send the stored body, with a timestamp and signature of `now`."""
+    """Send the stored body. The timestamp and the signature are for `now`."""
     return send_signed(
         url=claim.url,
         body=claim.body,
@@ -40,7 +40,7 @@ def send(claim: Claim, now: datetime) -> Answer:
 def send_signed(
     *, url: str, body: bytes, secrets: list[bytes], event_id: str, type_: str, now: datetime
 ) -> Answer:
-    """POST `body` with the webhook headers and return the result. `secrets` are encrypted, as stored."""
+    """POST `body` with the webhook headers and return the result. `secrets` are encrypted, as they are stored."""
     headers = {
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,
@@ -53,7 +53,7 @@ def send_signed(
 
 
 def attempt(claim: Claim, *, clock: Clock = timezone.now, sender: Sender = send) -> Outcome:
-    """Make the leased attempt and return its result. An unexpected error counts as a failed attempt."""
+    """Make the attempt and return its result. An unexpected error counts as a failed attempt."""
     began = clock()
     with (
         log_context(event_id=claim.event_id, delivery_id=claim.delivery_id),
@@ -88,11 +88,11 @@ def _note(outcome: Outcome, began: datetime) -> None:
 
 
 def _subjects(body: bytes) -> Sequence[Mapping[str, str]]:
-    """Return the ids of the objects that an event is about, for its trace."""
+    """Return the ids of the event's payment request and payment, for the trace."""
     with suppress(ValueError, KeyError, TypeError):
         about = json.loads(body)["data"]["object"]
         ids = {"payment_request_id": str(about["payment_request"])}
-        if str(about["id"]).startswith("pay_"):  # a payment's id, not a refund's
+        if str(about["id"]).startswith("pay_"):  # the object may also be a refund
             ids["payment_id"] = str(about["id"])
         return [] if about.get("test") else [ids]
     return []

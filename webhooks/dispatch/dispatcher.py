@@ -1,4 +1,4 @@
-"""The dispatcher: threads of a worker process that send due deliveries, and one that leases them and stores results."""
+"""The dispatcher: the threads of a worker process that send due webhook deliveries."""
 
 import logging
 import threading
@@ -32,12 +32,14 @@ Attempt = Callable[[Claim], Outcome]
 
 
 class Dispatcher:
-    """Sends due deliveries from several threads. One more thread leases deliveries and stores results, in batches.
+    """Sends due deliveries in several threads. One more thread leases deliveries and stores results, both in batches.
 
-    A call of `nudge` returns at once, so a slow receiver occupies one thread and not the worker process. The dispatcher
-    leases no more deliveries than its idle threads can send, and reserves half of the threads for receivers that
-    respond quickly. After its last delivery it polls for 30 seconds. Leases are renewed during the attempts. If the
-    process dies, they expire within seconds, and another worker takes over.
+    The dispatcher leases only as many deliveries as it has idle threads. Half of the threads are reserved for receivers
+    that respond quickly. So a slow receiver blocks one thread, but not the worker. After the last delivery, the
+    dispatcher polls for 30 more seconds.
+
+    Leases are renewed during the attempts. If the process dies, they expire within seconds, and another worker takes
+    over.
     """
 
     def __init__(self, concurrency: int = CONCURRENCY, *, attempt: Attempt = attempt) -> None:
@@ -55,11 +57,14 @@ class Dispatcher:
         self._threads: list[threading.Thread] = []
 
     def nudge(self) -> int:
-        """Lease due deliveries for the idle threads; return how many were started."""
+        """Lease due deliveries for the idle threads, and return at once.
+
+        The result is the number of leased deliveries.
+        """
         return self._take()
 
     def finish(self) -> None:
-        """Stop: lease nothing more, return unused leases, and wait for attempts in progress."""
+        """Stop leasing, release unused leases, and wait for attempts in progress."""
         with self._lock:
             self._stopping = True
             threads = list(self._threads)
@@ -107,7 +112,7 @@ class Dispatcher:
 
     def _send(self) -> None:
         while (claim := self._waiting.get()) is not None:
-            # If the lease is lost, another worker may make the attempt, so it is not made here.
+            # If the lease is lost, don't send: another worker may be sending this delivery.
             self._ended.put(self._attempt(claim) if claim.is_held else claim)
 
     def _store_and_lease(self) -> None:
@@ -118,10 +123,10 @@ class Dispatcher:
                 if not is_last and (ended or time.monotonic() < self._polls_until):
                     self._take()
                 elif not is_last:
-                    # Close idle connections: the server may stop being the primary meanwhile.
+                    # Close idle connections, because the database may fail over while they are unused.
                     connections.close_all()
             except Exception:
-                # Deliveries that could not be sent or stored are leased again when their leases expire.
+                # The leases of these deliveries expire. Then they are leased again.
                 logger.exception("webhook deliveries could not be leased or stored")
                 connections.close_all()
             if is_last:
@@ -129,7 +134,10 @@ class Dispatcher:
                 return
 
     def _next_ended(self) -> tuple[list[Outcome | Claim], bool]:
-        """Wait for attempts that ended or did not start. Return them, and True if there will be no more."""
+        """Wait for attempts that ended, and for leases that were not used.
+
+        Return them, and whether they are the last ones.
+        """
         try:
             first = self._ended.get(timeout=_POLL_SECONDS)
         except Empty:
@@ -139,7 +147,7 @@ class Dispatcher:
             return ended, True
         ended.append(first)
         if self._out > self._concurrency // 2:
-            time.sleep(_BATCH_WAIT_SECONDS)  # Others end soon, and one transaction is cheaper than many.
+            time.sleep(_BATCH_WAIT_SECONDS)  # Wait for others, because one transaction for all is cheaper.
         while len(ended) < _BATCH:
             try:
                 one = self._ended.get_nowait()
@@ -170,7 +178,7 @@ class Dispatcher:
                 claim.lease.end(claim.delivery_id)
 
     def _note_speed(self, outcomes: Sequence[Outcome]) -> None:
-        """Remember slow receivers for a while, whatever their response, because each occupied a thread."""
+        """Remember slow receivers for a while, even if they respond with success, because they block threads."""
         for outcome in outcomes:
             if outcome.claim.merchant_id is None:
                 continue
@@ -187,7 +195,7 @@ class Dispatcher:
         return list(self._slow_merchants)
 
     def _store_results(self, outcomes: Sequence[Outcome]) -> int:
-        """Store results, waiting for the database if necessary: without its result, an event is sent again."""
+        """Store results. If the database is down, wait for it: if a result is lost, its event is sent again."""
         until = time.monotonic() + _MAX_DATABASE_WAIT_SECONDS
         while outcomes:
             try:

@@ -1,8 +1,10 @@
 """The HTTP client for URLs that merchants choose.
 
-The host name is resolved once, every address is checked, and the connection goes to a checked address, with the
-certificate verified against the name (`webhooks.dispatch.connections`). There is no code for redirects, proxies,
-cookies, credentials or decompression. One deadline covers everything from name resolution to the last byte.
+A merchant must not be able to reach the operator's private network. So the host name is resolved once, every address is
+checked, and the connection goes to a checked address. The certificate must be for the host name
+(`webhooks.dispatch.connections`). There is no code for redirects, proxies, cookies, credentials or decompression.
+
+One deadline covers everything from name resolution to the last byte.
 """
 
 import http
@@ -35,11 +37,11 @@ EXCERPT_BYTES = 1024
 _MAX_INTERIM_ANSWERS = 100
 _MAX_ADDRESSES = 8
 _HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
-# Merchants choose these servers and can make them slow. So most threads of a web process must stay free for others.
+# Merchants choose these servers and can make them slow. With these limits, most threads of a web process stay free.
 _MOST_TESTS_AT_ONCE = 3
 _MOST_NAMES_AT_ONCE = 4
 _kept = Kept()
-# getaddrinfo can't be interrupted, so it runs in these threads: a slow lookup may end after its caller timed out.
+# getaddrinfo can't be interrupted. In these threads, a slow lookup may continue after its caller has timed out.
 _lookups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="lookup")
 
 Resolve = Callable[[str], list[str]]
@@ -47,7 +49,7 @@ Resolve = Callable[[str], list[str]]
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a request. `error` is a sentence, empty on success; `excerpt` is the first 1 KiB of the body."""
+    """The result of a request. `error` is a sentence, or empty on success. `excerpt` is the first 1 KiB of the body."""
 
     status_code: int | None
     error: str
@@ -62,19 +64,18 @@ class Answer:
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules for URLs: plain http and private addresses are allowed only if the settings allow them."""
+    """Whether URLs may have plain http and private addresses."""
 
     allow_http: bool
     allow_private: bool
 
     @classmethod
     def of_this_deployment(cls) -> "Rules":
-        """Return the rules from the settings."""
         return cls(allow_http=settings.ALLOW_HTTP_URLS, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
 
 
 class NotCalled(Exception):
-    """The request failed before a response; the message is a sentence."""
+    """The request failed before there was a response. The message is a sentence."""
 
 
 class NotAllowed(NotCalled):
@@ -86,9 +87,9 @@ class NotResolved(NotCalled):
 
 
 def check_url(url: str, *, param: str = "url") -> None:
-    """Raise ApiError `url_invalid` or `url_not_allowed` unless `url` can be a webhook URL.
+    """Raise ApiError `url_invalid` or `url_not_allowed` if `url` can't be a webhook URL.
 
-    A name that does not resolve within 3 seconds is accepted: it is resolved again for each delivery.
+    If the host name does not resolve within 3 seconds, it is accepted, because each delivery resolves it again.
     """
     rules = Rules.of_this_deployment()
     try:
@@ -113,10 +114,11 @@ def post(
     tls: ssl.SSLContext | None = None,
     resolve: Resolve | None = None,
 ) -> Answer:
-    """POST `body` and return the result within `deadline` seconds, whatever the receiver does.
+    """POST `body`. Return the result within `deadline` seconds, even if the receiver hangs.
 
-    `tls` has the trusted certificates, by default those of the public authorities. `resolve` returns the addresses of a
-    host name, by default from the system resolver. Raises Busy if too many threads of a web process are sending.
+    `tls` has the trusted certificates. By default, they are those of the public authorities. `resolve` returns the
+    addresses of a host name. By default, it is the system's resolver. Raises Busy if too many threads of a web process
+    are sending.
     """
     with waiting_for("receivers", at_once=_MOST_TESTS_AT_ONCE, queues=False):
         return _post(url, body, headers, rules=rules, deadline=deadline, tls=tls, resolve=resolve)
@@ -151,14 +153,19 @@ def get(
     tls: ssl.SSLContext | None = None,
     resolve: Resolve | None = None,
 ) -> bytes | None:
-    """Return the body at `url`, by the same rules as `post`; None unless it arrives whole with 200, in `most` bytes."""
+    """GET `url` by the same rules as `post`.
+
+    Return the body if the status is 200 and the body has at most `most` bytes.
+
+    Otherwise return None.
+    """
     call = _Call("GET", ends_at=time.monotonic() + deadline, rules=rules, tls=tls, resolve=resolve, most=most)
     error = call.attempt(url, b"", {"Accept-Encoding": "identity"}, deadline)
     return bytes(call.kept) if call.status == http.HTTPStatus.OK and call.is_whole and not error else None
 
 
 def try_connecting(url: str, *, rules: Rules, ends_at: float, resolve: Resolve | None = None) -> str:
-    """Connect as for a delivery, with TLS for https, and close; return the error as a sentence, or an empty string."""
+    """Connect as for a delivery, and close the connection. Return the error as a sentence, or ""."""
     try:
         address = split_web_address(url, allow_http=rules.allow_http)
         tls = _public_authorities() if address.scheme == "https" else None
@@ -170,7 +177,7 @@ def try_connecting(url: str, *, rules: Rules, ends_at: float, resolve: Resolve |
 
 
 def _verdict(status: int) -> str:
-    """Return the error message for this status; empty for 2xx."""
+    """Return the error message for this status, or "" for 2xx."""
     if 200 <= status < 300:
         return ""
     if 300 <= status < 400:
@@ -202,8 +209,8 @@ def _in_words(problem: Exception) -> str:
 class _Call:
     """One request under one deadline.
 
-    `status` and `kept` are the status and the body received so far, at most `most` bytes of it. `is_whole`: the body is
-    complete.
+    `status` is the received status. `kept` are the first bytes of the body, at most `most`. `is_whole`: whether `kept`
+    is the complete body.
     """
 
     def __init__(
@@ -227,7 +234,7 @@ class _Call:
         self.is_whole = False
 
     def attempt(self, url: str, body: bytes, headers: Mapping[str, str], deadline: float) -> str:
-        """Make the request; return the error as a sentence, or an empty string."""
+        """Make the request. Return the error as a sentence, or ""."""
         try:
             self.run(url, body, headers)
         except (NotCalled, OSError, http.client.HTTPException, ValueError) as problem:
@@ -236,10 +243,10 @@ class _Call:
         return ""
 
     def run(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
-        """Make the request over an idle connection, or over a new one.
+        """Make the request over an idle connection, or over a new one if there is none.
 
-        A receiver may close an idle connection at the moment it is reused. If nothing arrived on it, the request is
-        made again over a new connection.
+        A receiver may close an idle connection just when it is reused. If no response arrived, the request is made
+        again over a new connection.
         """
         address = split_web_address(url, allow_http=self.rules.allow_http)
         tls = (self.tls or _public_authorities()) if address.scheme == "https" else None
@@ -256,18 +263,18 @@ class _Call:
         return self._exchange(connect(address, checked, self.ends_at, tls), key, request)
 
     def _exchange(self, connection: Connection, key: Key, request: bytes) -> None:
-        """Send the request and read the response; reuse the connection only if the response was complete."""
+        """Send the request and read the response. Store the connection for reuse if the response was complete."""
         connection.sock.ends_at = self.ends_at
         can_be_kept = False
         try:
-            # The receiver may respond and close the connection before it has read the whole body. The response still
+            # A receiver may respond and close the connection before it has read the whole request. The response still
             # counts.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.sock.sendall(request)
             response = _Response(connection.sock, call=self)
             response.begin()
             self._read(response)
-            # After status 101 the connection no longer carries HTTP.
+            # After status 101, the connection no longer uses HTTP.
             has_gone_over = response.status == http.HTTPStatus.SWITCHING_PROTOCOLS
             can_be_kept = self.is_whole and not response.will_close and not has_gone_over
         finally:
@@ -283,8 +290,7 @@ class _Call:
             self.kept += chunk
             if not chunk:
                 break
-        # Reading ends at the end of the body, but also if the connection breaks. The remaining length shows which it
-        # was.
+        # Reading also ends if the connection breaks. Then the remaining length isn't 0.
         self.is_whole = response.length == 0 or (response.length is None and response.isclosed())
 
 
@@ -303,7 +309,7 @@ def _request(method: str, address: WebAddress, body: bytes, headers: Mapping[str
 
 
 class _Response(http.client.HTTPResponse):
-    """A response that skips interim responses, and passes its status to the call as soon as it is read."""
+    """A response. It skips interim responses, and passes its status to the call as soon as the status is read."""
 
     def __init__(self, sock: socket.socket, *, call: _Call) -> None:
         super().__init__(sock, method=call.method)
@@ -321,7 +327,7 @@ class _Response(http.client.HTTPResponse):
 
 
 def _look_up(address: WebAddress, rules: Rules, ends_at: float, resolve: Resolve) -> list[str]:
-    """Return the addresses of the host name after checking all of them. Raises NotCalled."""
+    """Resolve the host name, check all of its addresses, and return them. Raises NotCalled."""
     if address.port not in (80, 443) and address.port < 1024:
         raise NotAllowed("The URL's port should be 80, 443 or one from 1024 up.")
     addresses = [*dict.fromkeys(_resolve(address.host, ends_at, resolve))]
@@ -352,7 +358,7 @@ def _resolve_in_time(host: str, ends_at: float, resolve: Resolve) -> list[str]:
 
 
 def system_resolver(host: str) -> list[str]:
-    """Return the addresses of `host` from the system resolver. Raises OSError."""
+    """Raises OSError."""
     return [str(answer[4][0]) for answer in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
 
 

@@ -1,7 +1,7 @@
-"""Lease due deliveries, so that only one worker at a time sends a delivery.
+"""Lease due deliveries. A lease ensures that only one worker at a time sends a delivery.
 
-A lease is stored in the row (`config.due_work.leases`) and counts one attempt. If the worker dies, the lease expires.
-Leases are taken in batches, because a statement for each delivery would cost more than sending it.
+A lease is stored in the delivery's row (`config.due_work.leases`), and counts as one attempt. If the worker dies, the
+lease expires. Deliveries are leased in batches: a statement for each one would cost more than sending it.
 """
 
 import time
@@ -25,16 +25,16 @@ from webhooks.models import Attempt, Delivery, Endpoint
 
 MAX_IN_FLIGHT_PER_MERCHANT = 5
 MAX_SLOW_IN_FLIGHT_PER_MERCHANT = 1
-_SPARE = 32  # extra candidates, because other workers may be leasing the first ones
+_SPARE = 32  # more candidates than needed, because another worker may lease some of them first
 _WORKER_LOST = "The worker ended before the attempt did."
 
 
 @dataclass(frozen=True)
 class Claim:
-    """An attempt to make, with all its data, which were read when the delivery was leased.
+    """A leased attempt, with all data that it needs.
 
-    The secrets are still encrypted, so one that can't be decrypted fails only its own attempt. `is_slow` puts it
-    in the slow lane. `merchant_id` is the endpoint's merchant, or None for a payment request's own URL.
+    The secrets are still encrypted. If one can't be decrypted, only this attempt fails. `is_slow`: the delivery is in
+    the slow lane. `merchant_id` is the merchant of the endpoint. For a payment request's own URL, it is None.
     """
 
     delivery_id: str
@@ -51,12 +51,10 @@ class Claim:
 
     @property
     def claim_id(self) -> uuid.UUID:
-        """The claim id in the row while the lease lasts."""
         return self.lease.claim_id
 
     @property
     def is_held(self) -> bool:
-        """Whether this worker still holds the lease."""
         return self.lease.holds(self.delivery_id)
 
 
@@ -70,12 +68,12 @@ _those_of: CompiledQuery[Endpoint] = CompiledQuery(
 def claim_due(
     *, limit: int, now: datetime, slow_limit: int | None = None, slow_merchants: Sequence[uuid.UUID] = ()
 ) -> list[Claim]:
-    """Lease up to `limit` due deliveries, with merchants taking turns. The caller renews the lease.
+    """Lease up to `limit` due deliveries. Merchants take turns. The caller renews the lease.
 
-    At most `slow_limit` of them (default: `limit`) are from the slow lane: retries, and deliveries to endpoints whose
-    last attempt failed or whose merchant is in `slow_merchants`. A merchant has at most five deliveries in flight, one
-    of them in the slow lane, so that a slow receiver delays only its own merchant. Two workers that lease at the same
-    time can exceed this slightly. Deliveries wait while their endpoint is disabled or has no URL.
+    At most `slow_limit` of them (default: `limit`) are from the slow lane. A delivery is in the slow lane if it is a
+    retry, if its endpoint is failing, or if its merchant is in `slow_merchants`. A merchant has at most five deliveries
+    in flight, one of them from the slow lane. So a slow receiver delays only its own merchant. Two workers that lease
+    at the same time can exceed these limits slightly. If an endpoint is disabled or has no URL, its deliveries wait.
     """
     if limit < 1:
         return []
@@ -98,7 +96,7 @@ def claim_due(
             return []
         bodies = dict(run(STATEMENTS["bodies"], [[row[6] for row in rows if row[10] is None]]).fetchall())
         rows = [(*row[:10], row[10] if row[10] is not None else bodies.get(row[6])) for row in rows]
-        # Give up deliveries without a body (which should not happen), so that the others are still sent.
+        # A delivery without a body should not exist. Give it up, so that it doesn't block the others.
         lost = {row[2] for row in rows if row[5] or row[10] is None}
         _give_up(list(lost), now)
         rows = [row for row in rows if row[2] not in lost]
@@ -107,7 +105,7 @@ def claim_due(
 
 
 def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> list[Claim]:
-    """Store an attempt for each leased delivery, and return the data to make it."""
+    """Store an attempt for each leased delivery. Return the attempts with their data."""
     if not rows:
         return []
     rows = sorted(rows, key=lambda row: row[:2])
@@ -139,7 +137,10 @@ def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> lis
 
 
 def _endpoints(merchants: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
-    """Return each merchant's endpoint. A missing endpoint is created, because its secret signs the request."""
+    """Return the merchants' endpoints.
+
+    If one is missing, create it, because the endpoint's secret signs the request.
+    """
     endpoints = {endpoint.merchant_id: endpoint for endpoint in _those_of.rows(merchants=[*merchants])}
     if missing := merchants - endpoints.keys():
         for merchant in Merchant.objects.filter(pk__in=missing):
@@ -160,9 +161,12 @@ def _write_attempts(claims: Sequence[Claim], now: datetime) -> None:
 
 
 def release(claims: Sequence[Claim]) -> None:
-    """Return leases whose attempts did not start: the deliveries are due as before, and no attempt is counted."""
+    """Release the leases of attempts that did not start.
+
+    The deliveries are due as before, and no attempt is counted.
+    """
     with transaction.atomic():
-        # Lock in the same order as workers that store results, to prevent deadlocks.
+        # This is the order in which workers that store results lock rows. It prevents deadlocks.
         run(STATEMENTS["held"], [[claim.delivery_id for claim in claims]])
         for claim in claims:
             held = Delivery.objects.filter(pk=claim.delivery_id, claim_id=claim.claim_id)
@@ -172,7 +176,7 @@ def release(claims: Sequence[Claim]) -> None:
 
 
 def _give_up(lost: Sequence[str], now: datetime) -> None:
-    """Fail deliveries that have no body, or whose worker died during the eighth and last attempt of their series."""
+    """Fail deliveries that have no body. Also fail those whose worker died during the last attempt of the series."""
     if lost:
         Attempt.objects.filter(delivery_id__in=lost, duration_ms=None).update(
             error=_WORKER_LOST, duration_ms=0

@@ -1,7 +1,9 @@
-"""Decide which IP addresses are on the public internet; the service connects to no others. Pure functions.
+"""Decide whether an IP address is on the public internet.
 
-The tables follow the IANA special-purpose registries (RFC 6890 and its updates). `ipaddress.is_global` is not used,
-because it treats translated private addresses (NAT64, 6to4, IPv4-compatible) as public.
+For webhooks, the service connects to no other address. Pure functions.
+
+The tables follow the IANA special-purpose registries (RFC 6890 and its updates). `ipaddress.is_global` is not strict
+enough: it is true for private addresses inside IPv6 addresses (NAT64, 6to4, IPv4-compatible).
 """
 
 import ipaddress
@@ -12,9 +14,9 @@ _REFUSED_V4 = tuple(
     for network in (
         "0.0.0.0/8",  # this network
         "10.0.0.0/8",  # private
-        "100.64.0.0/10",  # carrier-grade NAT, where clouds keep internal services
+        "100.64.0.0/10",  # carrier-grade NAT; clouds have internal services here
         "127.0.0.0/8",  # loopback
-        "168.63.129.16/32",  # Azure's platform service, although the range looks public
+        "168.63.129.16/32",  # Azure's platform service (in a public range)
         "169.254.0.0/16",  # link-local, including cloud metadata services
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # protocol assignments, including Oracle Cloud's metadata
@@ -31,14 +33,14 @@ _REFUSED_V4 = tuple(
         "240.0.0.0/4",  # reserved, broadcast
     )
 )
-# Everything outside it is loopback, mapped, translated, unique-local, link-local, multicast or unassigned.
+# All other IPv6 addresses are loopback, mapped, translated, unique-local, link-local, multicast or unassigned.
 _GLOBAL_UNICAST_V6 = ipaddress.IPv6Network("2000::/3")
 _REFUSED_V6 = tuple(
     ipaddress.IPv6Network(network)
     for network in (
         "2001::/23",  # protocol assignments: Teredo, benchmarks, ORCHID
         "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4, which wraps IPv4 addresses
+        "2002::/16",  # 6to4, which contains IPv4 addresses
         "2620:4f:8000::/48",  # AS112
         "3fff::/20",  # documentation
     )
@@ -46,7 +48,6 @@ _REFUSED_V6 = tuple(
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether `address` is on the public internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _REFUSED_V4)
     if address.scope_id is not None or address not in _GLOBAL_UNICAST_V6:

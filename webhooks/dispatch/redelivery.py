@@ -1,4 +1,4 @@
-"""Send a delivery again on request: by the merchant through the API, or by an operator in the portal."""
+"""Send deliveries again. A merchant requests it by API, or a user in the portal."""
 
 import logging
 from datetime import datetime
@@ -20,11 +20,12 @@ MOST_ATTEMPTS = 100
 
 
 def redeliver(delivery: Delivery, actor: str) -> Delivery:
-    """Start a new series of eight attempts with the same body, due at once; return the updated delivery.
+    """Start a new series of eight attempts with the same body.
 
-    Earlier attempts are kept, and numbering continues. The status becomes `pending`, whatever it was. An attempt in
-    progress becomes the first of the new series, so that its result isn't lost and it isn't made twice. If the endpoint
-    is disabled, the delivery waits until it is enabled.
+    The first one is due at once. Return the updated delivery.
+
+    Earlier attempts are kept, and numbering continues. The status becomes `pending`. If an attempt is in progress, it
+    counts as the first of the new series. If the endpoint is disabled, the delivery waits until it is enabled.
 
     `actor` (such as `api key quitt_012345` or `operator alice`) is stored and logged.
 
@@ -39,7 +40,7 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
         is_under_way = not Delivery.objects.filter(leases.is_free(), pk=row.pk).exists()
         row.earlier_attempts = row.attempts - 1 if is_under_way else row.attempts
-        if not is_under_way:  # a worker that lost its lease must not change the new series
+        if not is_under_way:  # if a worker's lease expired, its result must not change the new series
             row.claim_id = row.lease_until = None
         row.status = Delivery.Status.PENDING
         row.due_at = now
@@ -63,10 +64,10 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
 
 
 def redeliver_failed(merchant: Merchant, since: datetime, actor: str, *, type_: str | None = None) -> int:
-    """Send the deliveries that failed since `since` again, each as a new series; return how many.
+    """Start a new series for each delivery that failed since `since`. Return how many were started.
 
-    Test events are not sent again. One call starts at most 10,000; call again for the next ones. Raises ApiError
-    `webhook_not_configured` if there is no URL.
+    Test events are not sent again. One call starts at most 10,000 deliveries. Call again for the next ones. Raises
+    ApiError `webhook_not_configured` if there is no URL.
     """
     failed = Delivery.objects.filter(
         merchant=merchant,

@@ -1,4 +1,4 @@
-"""Compute when a failed delivery is retried. Pure functions."""
+"""The times of retries. Pure functions."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ JITTER = 0.1
 
 
 def schedule_text() -> str:
-    """Return the delays as a text for people, such as `1, 3 and 5 minutes, 2 and 6 hours`."""
+    """Return the delays as text, such as `1, 3 and 5 minutes, 2 and 6 hours`."""
     hour = timedelta(hours=1)
     minutes = [str(delay // timedelta(minutes=1)) for delay in DELAYS if delay < hour]
     hours = [str(delay // hour) for delay in DELAYS if delay >= hour]
@@ -22,7 +22,7 @@ def _listed(numbers: list[str]) -> str:
 
 
 def next_due(attempts: int, ended_at: datetime, random: Callable[[], float]) -> datetime | None:
-    """Return when the next attempt is due after `attempts` failed ones, the last of which ended at `ended_at`.
+    """Return the time of the next attempt. `attempts` have failed, and the last of them ended at `ended_at`.
 
     Returns None after the eighth. `random` returns numbers from 0 to 1.
     """

@@ -23,7 +23,7 @@ from webhooks.events import envelope
 from webhooks.models import Attempt, Delivery, Endpoint
 
 _DECIMALS = 6
-_REQUESTED = 25_000_000  # base units of a stablecoin
+_REQUESTED = 25_000_000  # 25 units of a stablecoin with 6 decimals
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class SentTestEvent:
 def send_test_event(merchant: Merchant, type_: EventType) -> SentTestEvent:
     """Send a test event of `type_` to the merchant's URL, even if the endpoint is disabled.
 
-    Call `record_test_event` afterwards to store the result. Raises ApiError: `webhook_not_configured` if there is no
-    URL, `service_unavailable` while too many test events are being sent.
+    Call `record_test_event` afterwards to store the result. Raises ApiError. `webhook_not_configured`: there is no URL.
+    `service_unavailable`: too many test events are being sent.
     """
     endpoint = Endpoint.objects.filter(merchant=merchant, url__isnull=False).first()
     if endpoint is None or endpoint.url is None:
@@ -64,7 +64,7 @@ def send_test_event(merchant: Merchant, type_: EventType) -> SentTestEvent:
 
 
 def record_test_event(sent: SentTestEvent) -> Delivery:
-    """Store and return the delivery with its attempt, so that the merchant sees it in the list of deliveries."""
+    """Store the test event as a delivery with one attempt. The merchant sees it in the list of deliveries."""
     answer = sent.answer
     with transaction.atomic():
         delivery = Delivery.objects.create(
@@ -92,7 +92,7 @@ def record_test_event(sent: SentTestEvent) -> Delivery:
 
 
 def example_object(type_: EventType) -> dict[str, Any]:
-    """Return a `data.object` like that of a real event of `type_`, marked as a test."""
+    """Return a `data.object` as in a real event of `type_`, but marked as a test."""
     about = ABOUT[type_]
     paid = _REQUESTED * about.paid_percent // 100
     amount = paid or _REQUESTED
@@ -139,7 +139,7 @@ def example_object(type_: EventType) -> dict[str, Any]:
 
 
 def _make_refund(sample: EventObject) -> None:
-    """Add the fields that only the events of refunds have."""
+    """Add the fields of refund events."""
     moment = "2026-01-01T00:00:00.000000Z"
     sample.id = "rf_" + "1" * 24
     sample.object = "refund"

@@ -20,7 +20,7 @@ MAX_FORMER_SECRETS = 8
 
 
 class Unchanged(Enum):
-    """The value of a setting that the caller omitted."""
+    """Marks a setting that the caller omitted."""
 
     UNCHANGED = "unchanged"
 
@@ -32,8 +32,8 @@ UNCHANGED = Unchanged.UNCHANGED
 class Change:
     """A validated change of an endpoint. Omitted settings keep their values.
 
-    If `url` is None, the URL is removed; `url` can be omitted only while none is set. If `enabled_events` is None, the
-    default types are restored.
+    If `url` is None, the URL is removed. `url` can be omitted only if the endpoint has none. If `enabled_events` is
+    None, the default types are restored.
     """
 
     url: str | Unchanged | None
@@ -45,11 +45,12 @@ class Change:
 def configure(
     merchant: Merchant, change: Change, *, request: HttpRequest | None = None, actor: str | None = None
 ) -> Endpoint | None:
-    """Apply `change` and return the endpoint; None if there is none and the change has neither URL nor types.
+    """Apply `change` and return the endpoint.
 
-    The secret is created with the endpoint. After a rotation the previous secret also signs for 24 hours. The security
-    log gets an entry; `request` and `actor` are those of `audit.note`. Raises ApiError if the change omits the URL
-    while one is set.
+    A missing endpoint is created with a secret. But if the change has neither a URL nor types, return None instead.
+
+    After a rotation, the previous secret also signs for 24 hours. The security log gets an entry (see `audit.note` for
+    `request` and `actor`). Raises ApiError if the change omits the URL while one is set.
     """
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().filter(merchant=merchant).first()
@@ -92,7 +93,7 @@ def configure(
 
 
 def rotate_secret(merchant: Merchant, *, request: HttpRequest) -> str:
-    """Rotate the secret of an existing endpoint and return the new one. The previous one also signs for 24 hours."""
+    """Rotate the secret of an existing endpoint. Return the new secret. The previous one also signs for 24 hours."""
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().get(merchant=merchant)
         _rotate(endpoint)
@@ -110,7 +111,7 @@ def reveal_secret(merchant: Merchant, *, request: HttpRequest) -> str:
 
 
 def _described(endpoint: Endpoint) -> dict[str, str]:
-    """Return the settings for the security log. A URL's query may contain a secret, so it is left out."""
+    """Return the settings for the security log. The query of the URL is left out, because it may contain a secret."""
     url = endpoint.url.partition("?")[0] if endpoint.url else "none"
     if endpoint.url and "?" in endpoint.url:
         url += "?…"
@@ -126,7 +127,7 @@ def _names_types(change: Change) -> bool:
 
 
 def ensure_secret(merchant: Merchant) -> Endpoint:
-    """Return the merchant's endpoint; create it with a secret and without a URL if there is none."""
+    """Return the merchant's endpoint. If there is none, create it with a secret and without a URL."""
     endpoint, _ = Endpoint.objects.get_or_create(
         merchant=merchant, defaults={"secret_encrypted": encrypt(new_secret())}
     )
@@ -139,7 +140,7 @@ def _reset_health(endpoint: Endpoint) -> None:
 
 
 def _rotate(endpoint: Endpoint) -> None:
-    """Create a new secret. Earlier secrets keep signing until they expire."""
+    """Replace the secret by a new one. Earlier secrets also sign until they expire."""
     now = timezone.now()
     endpoint.older_secrets = [
         {"secret": secret.decode("ascii"), "expires_at": expires.isoformat()}
@@ -152,13 +153,13 @@ def _rotate(endpoint: Endpoint) -> None:
 
 
 def signing_secrets(endpoint: Endpoint, now: datetime) -> list[bytes]:
-    """Return the encrypted secrets that sign at `now`: the current one, and earlier ones for 24 hours."""
+    """Return the encrypted secrets that sign at `now`: the current one, and those replaced in the last 24 hours."""
     former = [secret for secret, expires in _former_secrets(endpoint) if now < expires]
     return [bytes(endpoint.secret_encrypted), *former]
 
 
 def _former_secrets(endpoint: Endpoint) -> list[tuple[bytes, datetime]]:
-    """Return the earlier secrets, encrypted, newest first, each with its expiry."""
+    """Return the earlier secrets with their expiries, newest first. The secrets are encrypted."""
     former = []
     if endpoint.previous_secret_encrypted is not None and endpoint.previous_secret_expires_at is not None:
         former.append((bytes(endpoint.previous_secret_encrypted), endpoint.previous_secret_expires_at))

@@ -1,7 +1,7 @@
-"""E-mail a merchant when its endpoint has failed for a day, and when it was disabled after five days.
+"""Send a merchant an e-mail if its endpoint has failed for a day, and if it was disabled after five days.
 
-`webhooks.dispatch.attempts` stores the failures and disables endpoints. An e-mail is due while `warned_at` is null. One
-transaction sets `warned_at` and stores the e-mail; `merchants.mail.sending` sends it.
+`webhooks.dispatch.attempts` stores the failures and disables endpoints. An e-mail is due if `warned_at` is null. One
+transaction sets `warned_at` and stores the e-mail.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _BATCH = 100
 
 
 def notify_merchants(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Store e-mails about endpoints that have failed for a day or were disabled; return how many merchants get one."""
+    """Store e-mails about endpoints that have failed for a day or were disabled. Return how many merchants get one."""
     failing = Q(is_enabled=True, failing_since__lte=now() - WARN_AFTER)
     disabled = Q(is_enabled=False, disabled_reason__isnull=False)
     owed = Endpoint.objects.filter(failing | disabled, warned_at=None, url__isnull=False)

@@ -1,4 +1,4 @@
-"""Encrypt stored secrets again under the newest key, row by row, while the service runs."""
+"""Encrypt stored secrets again with the newest key, row by row, while the service runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from webhooks.models import Endpoint
 
 @dataclass
 class Result:
-    """The numbers of rows encrypted again, and of rows that no key decrypts."""
+    """How many rows were encrypted again, and how many no key can decrypt."""
 
     rows: int = 0
     unreadable: int = 0
 
 
 def reencrypt_secrets() -> Result:
-    """Encrypt all webhook secrets and second factors under the newest key.
+    """Encrypt all webhook secrets and second factors with the newest key.
 
     It can be repeated, and can run while the secrets are in use.
     """
@@ -34,7 +34,7 @@ def reencrypt_secrets() -> Result:
 def _each(model: type[models.Model], change: Callable[[Any], list[str]], result: Result) -> None:
     for pk in model._default_manager.order_by("pk").values_list("pk", flat=True).iterator():
         with transaction.atomic():
-            # The row is locked, so that a concurrent rotation is not overwritten.
+            # Lock the row. Otherwise a concurrent rotation could be overwritten.
             row = model._default_manager.select_for_update().filter(pk=pk).first()
             if row is None:
                 continue

@@ -1,4 +1,4 @@
-"""Create, encrypt and decrypt webhook secrets. They are stored encrypted, so that a database dump reveals none."""
+"""Create, encrypt and decrypt webhook secrets. They are stored encrypted: a database dump doesn't reveal them."""
 
 import secrets
 import string
@@ -19,5 +19,5 @@ def encrypt(secret: str) -> bytes:
 
 
 def decrypt(stored: bytes | memoryview) -> str:
-    """Return the secret. Raises cryptography.fernet.InvalidToken if no key of ENCRYPTION_KEYS decrypts it."""
+    """Return the secret. Raises cryptography.fernet.InvalidToken if none of ENCRYPTION_KEYS can decrypt it."""
     return encryption.decrypt(stored).decode("ascii")

@@ -6,7 +6,7 @@ from webhooks.models import Event, EventBody
 
 
 def bodies_of(events: Sequence[Event]) -> list[bytes]:
-    """Return the bodies in one query, which reads only the partitions for the events' times."""
+    """Return the bodies. One query reads only the partitions for the times of the events."""
     if elsewhere := [event for event in events if event.row_body is None]:
         times = [event.created for event in elsewhere]
         stored = EventBody.objects.filter(

@@ -1,7 +1,7 @@
-"""Create weekly partitions for event bodies and attempts 60 days ahead, and drop those that are no longer used.
+"""Weekly partitions for event bodies and attempts: create them 60 days ahead, and drop those that are no longer used.
 
-Dropping a partition takes milliseconds and leaves nothing to vacuum. There is no default partition, because its rows
-would block the creation of their own partition. Unique keys are in tables without partitions.
+It takes only milliseconds to drop a partition, and nothing is left to vacuum. There is no default partition. If it had
+rows of a week, the partition of that week couldn't be created. Unique keys are in tables without partitions.
 """
 
 import logging
@@ -16,13 +16,14 @@ logger = logging.getLogger(__name__)
 AHEAD = timedelta(days=60)
 LEAST_AHEAD = timedelta(days=7)
 WEEK = timedelta(days=7)
-# Each table, and the query for the rows that keep its partitions in use.
+# By table: the query for rows that still need its partitions.
 TABLES = {
     "webhooks_eventbody": "SELECT FROM webhooks_event WHERE created < %s",
     "webhooks_attempt": "SELECT FROM webhooks_delivery WHERE created_at < %s",
 }
 _LOCK = 0x70617274  # The number of an advisory lock: one process at a time creates and drops partitions.
-# If a statement waits for a lock, all queries queue behind it. So it soon gives up, and the next run retries.
+# If a statement waits for a lock on a table, all other queries wait behind it. So it gives up soon, and the next run
+# retries.
 _LOCK_WAIT = "200ms"
 _PARTITIONS = r"""
 SELECT parent.relname, child.relname,
@@ -37,7 +38,7 @@ ORDER BY 1, 3
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition whose rows are from before `until`."""
+    """A partition. Its rows are older than `until`."""
 
     table: str
     name: str
@@ -52,24 +53,24 @@ def partitions() -> list[Partition]:
 
 
 def make_ahead(now: datetime) -> int:
-    """Create the missing partitions for the next 60 days; return their number."""
+    """Create the missing partitions for the next 60 days. Return how many were created."""
     made = 0
     for table, until in _ends(partitions()).items():
         start = until or monday(now)
         while start < now + AHEAD:
             if not _run(making_of(table, start)):
-                break  # Don't leave a gap.
+                break  # A later partition would leave a gap.
             made += 1
             start += WEEK
     return made
 
 
 def drop_unused(before: datetime) -> int:
-    """Drop the partitions that end by `before` and that no event or delivery uses; return their number.
+    """Drop the partitions that end by `before` and that no event or delivery needs. Return how many were dropped.
 
-    Bodies are kept while an event of their time or an earlier one exists. Attempts are kept while a delivery from
-    before the end of their partition exists, because no attempt is older than its delivery. So an event or delivery
-    that still exists, pending or not, keeps its body and its attempts.
+    A partition of bodies is needed while an event older than its end exists. A partition of attempts is needed while a
+    delivery older than its end exists, because a delivery is older than its attempts. So no event loses its body, and
+    no delivery loses its attempts.
     """
     dropped = 0
     for partition in partitions():
@@ -79,7 +80,7 @@ def drop_unused(before: datetime) -> int:
 
 
 def days_ahead(now: datetime) -> float:
-    """Return for how many more days every table has partitions; 0 or less if rows can't be stored now."""
+    """Return for how many more days every table has partitions. If it is 0 or less, no rows can be stored now."""
     ends = _ends(partitions()).values()
     return min((end - now).total_seconds() / 86400 if end else 0.0 for end in ends)
 
@@ -98,7 +99,7 @@ def monday(moment: datetime) -> datetime:
 def making_of(table: str, start: datetime) -> list[str]:
     """Return the SQL that creates the partition of one week.
 
-    Unlike `CREATE TABLE … PARTITION OF`, it doesn't block concurrent reads and writes.
+    `CREATE TABLE … PARTITION OF` would block concurrent reads and writes. This SQL doesn't.
     """
     name = f"{table}_{start:%Y%m%d}"
     return [
@@ -111,7 +112,7 @@ def making_of(table: str, start: datetime) -> list[str]:
 def _ends(existing: list[Partition]) -> dict[str, datetime | None]:
     ends: dict[str, datetime | None] = dict.fromkeys(TABLES)
     for partition in existing:
-        ends[partition.table] = partition.until  # the last one is the newest
+        ends[partition.table] = partition.until  # the newest partition is the last one
     return ends
 
 
@@ -122,7 +123,7 @@ def _is_used(partition: Partition) -> bool:
 
 
 def _run(statements: list[str]) -> bool:
-    """Run the statements in one transaction. Return False if another process is running them or locks the table."""
+    """Run the statements in one transaction. Return False if another process runs them or locks the table."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
@@ -134,7 +135,7 @@ def _run(statements: list[str]) -> bool:
     except (
         OperationalError,
         ProgrammingError,
-    ) as error:  # ProgrammingError: another process has just created the partition.
+    ) as error:  # ProgrammingError means that another process has just created the partition.
         logger.warning("a partition could not be made or dropped: %s", error)
         return False
     logger.info("%s", statements[-1])

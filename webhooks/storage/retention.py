@@ -1,7 +1,6 @@
 """Remove events and deliveries after 30 days, in small batches.
 
-Their bodies and attempts are removed a little later, with the partitions that hold them
-(`webhooks.storage.partitions`).
+Their bodies and attempts are removed later, with their partitions (`webhooks.storage.partitions`).
 """
 
 import time
@@ -17,7 +16,7 @@ WORK_SECONDS = 10.0
 
 
 def purge_all(now: datetime) -> int:
-    """Remove batches for up to ten seconds; return the number of removed events and test events."""
+    """Remove batches for up to ten seconds. Return the number of removed events, including test events."""
     deadline = time.monotonic() + WORK_SECONDS
     removed = 0
     while count := purge(now):
@@ -28,7 +27,7 @@ def purge_all(now: datetime) -> int:
 
 
 def purge(now: datetime, batch: int = BATCH) -> int:
-    """Remove up to `batch` events with their deliveries, and up to `batch` test events; return their number."""
+    """Remove up to `batch` events with their deliveries, and up to `batch` test events. Return the number of both."""
     before = now - KEPT
     old_events = Event.objects.filter(created__lt=before).order_by("created", "id")
     events = list(old_events.values_list("pk", flat=True)[:batch])

@@ -1,8 +1,8 @@
 """The contracts that the service calls and reads, as web3 contract classes with declared ABIs.
 
-Selectors, topics and call data come from these declarations, without network calls. Code that reads thousands of logs
-or calls (`calls`, `transactions`) compares the selectors and topics and slices the words itself: web3's decoding takes
-about a hundred times as long. Tests check that both give the same results.
+Selectors, topics and call data come from these declarations, without network calls. `calls` and `transactions` read
+thousands of logs and calls. They compare selectors and topics and slice the words themselves, because web3's decoding
+takes about a hundred times as long. Tests check that the results are the same.
 
 Source: ERC-20.
 """
@@ -39,7 +39,7 @@ def _view(name: str, returns: str, **types: str) -> ABIFunction:
 
 
 def _event(name: str, *, indexed: int, **types: str) -> ABIEvent:
-    """Return the event whose first `indexed` arguments are topics."""
+    """Return an event. Its first `indexed` arguments are topics."""
     inputs = [
         ABIComponentIndexed(name=part["name"], type=part["type"], indexed=place < indexed)
         for place, part in enumerate(_inputs(**types))
@@ -68,7 +68,7 @@ ERC20: Final = _OFFLINE.eth.contract(abi=ERC20_ABI)
 def account_bytes(address: str) -> bytes:
     """Return the 20 bytes of a 0x address.
 
-    web3 gets bytes, because it rejects strings without a checksum or looks them up as ENS names.
+    Web3 gets bytes because it rejects strings without a checksum, or looks them up as ENS names.
     """
     return bytes.fromhex(address[2:])
 
@@ -80,7 +80,7 @@ def encode_call(function: str, *arguments: Any) -> bytes:
 
 @lru_cache(maxsize=256)
 def encode_balance_of(owner: str) -> bytes:
-    # Cached: the call is the same for every token.
+    # Cached, because the call is the same for every token.
     return encode_call("balanceOf", account_bytes(owner))
 
 

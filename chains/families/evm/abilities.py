@@ -8,7 +8,7 @@ from chains.families.evm.search.log_queries import Region, query
 from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc
 from chains.rpc.nodes import MAX_LOG_BLOCKS
 
-# No token is at this address, so the query has no results, and a rejection can only be about the range.
+# No token is at this address, so the query has no results. A node can reject it only for its range.
 _NONE = "0x0000000000000000000000000000000000000001"
 _DEPTHS = (128, 1_024, 16_384, 131_072, 1_048_576)
 
@@ -29,7 +29,7 @@ def find(node: JsonRpc, *, traces: bool) -> NodeAbilities:
 
 
 def _history(node: JsonRpc, head: int) -> int:
-    """Return the largest of a few depths, in blocks, at which the node still has account state."""
+    """Return the largest of `_DEPTHS` (blocks below the head) at which the node still has account state."""
     depths = [*(depth for depth in _DEPTHS if depth < head), head]
     calls: list[Call] = [("eth_getBalance", [_NONE, hex(head - depth)]) for depth in depths]
     results = node.batch(calls, list)

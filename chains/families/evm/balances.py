@@ -1,8 +1,8 @@
 """Read a wallet's balances of many tokens in one call, without a deployed contract.
 
 The call (`eth_call`) simulates a contract creation: the creation code calls each token for the owner's balance and
-returns the results in place of the new contract's code. Each call has its own gas limit and 32 bytes for the result. So
-a token that reverts, loops or returns a megabyte affects only itself.
+returns the results in place of the new contract's code. Each call has its own gas limit and 32 bytes for the result, so
+a token that reverts, loops or returns a megabyte doesn't affect the others.
 
 The limits of one call: creation code has at most 49,152 bytes (EIP-3860). A contract's code has at most 24,576
 (EIP-170), must not begin with 0xEF (EIP-3541) and costs 200 gas per byte.
@@ -22,7 +22,7 @@ MAX_IN_A_PART = 700
 GAS_FOR_EACH = 150_000
 # The maximum number of requests for single tokens, if the node doesn't run the combined call.
 MAX_SINGLE_ROUNDS = 3
-# The code contains the addresses back to back, so an address of a different length would shift the rest.
+# The code contains the addresses one after the other, so an address of another length would shift the rest.
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 _RESULT_BYTES = 1 + WORD
 _DEPOSIT_GAS = 200
@@ -55,10 +55,10 @@ _PROGRAM = """
 
 
 def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-    """Return the owner's balance of each token ("" is the native coin) from this node, without invalid results.
+    """Return the owner's balance of each token from this node; "" is the native coin. Invalid results are omitted.
 
-    Takes one request, and up to MAX_SINGLE_ROUNDS more if the node doesn't run the call or its gas doesn't suffice.
-    Raises ChainError.
+    This takes one request. It takes up to MAX_SINGLE_ROUNDS more if the node doesn't run the call, or the gas isn't
+    enough. Raises ChainError.
     """
     contracts = [token for token in dict.fromkeys(tokens) if _ADDRESS.fullmatch(token)]
     parts = list(_parts(contracts))
@@ -85,7 +85,7 @@ def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]
 
 
 def creation_code(owner: str, tokens: Sequence[str]) -> bytes:
-    """Return the creation code that queries the owner's balance of each of these tokens."""
+    """Return the creation code that queries the owner's balances of these tokens."""
     return (
         _program(len(tokens))
         + encode_balance_of(owner)
@@ -94,7 +94,7 @@ def creation_code(owner: str, tokens: Sequence[str]) -> bytes:
 
 
 def _program(tokens: int) -> bytes:
-    """Return the assembled program; it stops early to keep enough gas to return this many results."""
+    """Return the assembled program. It stops early if it would otherwise lack the gas to return this many results."""
     to_go_on = tokens * _RESULT_BYTES * _DEPOSIT_GAS + GAS_FOR_EACH * 65 // 64 + _GAS_TO_END
     lines = (_PROGRAM % (to_go_on, GAS_FOR_EACH)).strip().splitlines()
     return bytes.fromhex("".join(line.partition(";")[0] for line in lines))
@@ -109,9 +109,9 @@ def _call(owner: str, part: Sequence[str]) -> Call:
 
 
 def _read(result: Any, length: int) -> list[int | None]:
-    """Return the results of a part's tokens, None for an invalid one; empty if the node did not run the call.
+    """Return the balances of a part's tokens; None for an invalid result.
 
-    If the gas did not suffice, the last tokens are missing.
+    If the gas wasn't enough, the last tokens are missing. Empty if the node did not run the call.
     """
     if isinstance(result, RpcFault):
         if result.code in _LIMITED:
@@ -128,7 +128,7 @@ def _read(result: Any, length: int) -> list[int | None]:
 
 
 def _one_by_one(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int | None]:
-    """Return the balances of tokens that are queried separately, in few requests. Raises ChainError."""
+    """Query the tokens separately, in few requests. Raises ChainError."""
     calls = [_single_question(owner, token) for token in tokens]
     results = node.batch(calls, list, at_once=max(MAX_BATCH, -(-len(calls) // MAX_SINGLE_ROUNDS)))
     if results and all(

@@ -1,4 +1,4 @@
-"""Calls that move or approve tokens, and the reference directly after a transfer's arguments."""
+"""Calls that move or approve tokens. A reference follows directly after a transfer's arguments."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ REFERENCE_BYTES = 16
 class TokenCall:
     """A call of a token's `transfer` or `transferFrom`, with the reference after its arguments.
 
-    `sender` is the account whose tokens should move. `is_own`: it is the caller itself (`transfer`).
-    `is_marked`: exactly 16 bytes, the length of a reference, follow the arguments.
+    `sender` is the account whose tokens should move. `is_own` is true if it is the caller (`transfer`). `is_marked` is
+    true if exactly 16 bytes, the length of a reference, follow the arguments.
     """
 
     token: str
@@ -29,7 +29,7 @@ class TokenCall:
 def token_call(caller: str, to: str, data: bytes) -> TokenCall | None:
     """Return the transfer that `caller` requests by sending `data` to the contract `to`, or None.
 
-    Bytes after the reference are ignored: wallets append attribution suffixes.
+    Bytes after the reference are ignored, because wallets append a suffix that identifies them.
     """
     words = {TRANSFER: 2, TRANSFER_FROM: 3}.get(data[:4])
     end = 4 + (words or 0) * WORD
@@ -63,7 +63,7 @@ def is_marked(data: bytes, start: int) -> bool:
 def encode_transfer(
     token: str, recipient: str, amount: int, reference: bytes | None
 ) -> tuple[str, int, bytes]:
-    """Return (to, value in wei, data) of a direct transfer that carries `reference`."""
+    """Return (to, value in wei, data) of a direct transfer that contains `reference`."""
     tail = reference or b""
     if token == "":
         return recipient, amount, tail

@@ -1,6 +1,6 @@
 """The client for EVM chains, which queries one chain through its nodes.
 
-`chains.rpc.quorum` decides which nodes must agree; the other modules of this package build calls and parse results.
+`chains.rpc.quorum` decides which nodes must agree. The other modules of this package build calls and parse results.
 Sources: the Ethereum execution API, ERC-20.
 """
 
@@ -102,7 +102,7 @@ class EvmClient(DepositReader):
     def look_up(
         self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
-        """Return the head and these transactions, confirmed by the required number of nodes; see `_look_up`."""
+        """Return the head and these transactions, confirmed by the required number of nodes."""
         query = partial(
             self._look_up,
             with_finality=with_finality,
@@ -122,8 +122,8 @@ class EvmClient(DepositReader):
         """Read the transactions from one node: two batches, and one more for traces.
 
         1. The transactions with their receipts.
-        2. The traces of those that need one. Without a trace, account state is read instead, in two rounds.
-        3. The head and the blocks that the receipts name, and the chain id again: the URL may now serve another node.
+        2. The traces of those that need one. Account state replaces a missing trace, in two more rounds. 3. The head
+           and the blocks that the receipts name, and the chain id again: the URL may now serve another node.
 
         A transaction is reported as not mined if its trace is temporarily unavailable, or if the chain was reorganised
         between the batches: then the node has a different block at the receipt's height.
@@ -159,7 +159,9 @@ class EvmClient(DepositReader):
     def _read_alone(
         self, node: JsonRpc, found: facts.Found, mentioning: frozenset[str]
     ) -> dict[str, TransactionFacts]:
-        """Return the facts of the oversized transactions read so far. A background thread reads the rest."""
+        """Return the facts of the oversized transactions that a background thread has read. It reads the others
+        later.
+        """
         reader, quiet = self._oversized[node.urls[0]], node.quietly()
         reader.remember(found.oversized)
 
@@ -178,7 +180,7 @@ class EvmClient(DepositReader):
     def _traces(
         self, node: JsonRpc, wanted: dict[str, Mined], whole_input_of: frozenset[str], *, alone: Alone | None
     ) -> Traces:
-        """Return these traces: only from this node if a quorum is required, otherwise from any node."""
+        """Return these traces. On a chain with a quorum, only this node is queried; otherwise any node."""
         own = [self._tracers[url] for url in node.urls]
         if self._rpc.size < quorum.NODES_FOR_QUORUM:
             own += [tracer for tracer in self._tracers.values() if tracer not in own]
@@ -200,7 +202,7 @@ class EvmClient(DepositReader):
     ) -> dict[str, Any]:
         """Return the unsigned transfer as hex quantities, ready for `eth_sendTransaction`.
 
-        A wallet with code needs no coin for gas, since another account may pay for it.
+        A wallet with code needs no coin for gas, because another account may pay for it.
         """
         to, value, data = encode_transfer(token, recipient, amount, reference)
         return self._simulated(EvmCall(to, data, value), sender, token, amount, is_direct=True)
@@ -208,7 +210,7 @@ class EvmClient(DepositReader):
     def prepare(
         self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
     ) -> dict[str, Any]:
-        """Return the unsigned call as hex quantities. Raises ValueError unless its value is the amount to spend."""
+        """Return the unsigned call as hex quantities. Raises ValueError if its value is not the amount to spend."""
         if not isinstance(action, EvmCall):
             raise TypeError(f"{type(action).__name__} is not for an EVM chain")
         building.check_value(action, spending)
@@ -229,9 +231,10 @@ class EvmClient(DepositReader):
     def _simulated(
         self, call: EvmCall, sender: str, token: str, amount: int, *, is_direct: bool = False
     ) -> dict[str, Any]:
-        """Return the unsigned call if the wallet can make it now; raises TransferRefused.
+        """Return the unsigned call.
 
-        `is_direct`: the call is our own transfer, for which another account may pay the gas.
+        Raises TransferRefused if the wallet can't make it now. `is_direct` is true for our own transfers, whose gas
+        another account may pay.
         """
         prices = fees.price_calls(call, self._fee_rules, self._chain_id)
         calls = [*prices, *building.funding_calls(call, sender, token, with_code=is_direct)]
@@ -247,12 +250,12 @@ class EvmClient(DepositReader):
         return building.unsigned(call, sender=sender, chain_id=self._chain_id, gas=limit, fees=cost)
 
     def _fees(self, call: EvmCall) -> fees.Fees:
-        """Return the fees of this call at the latest block's prices."""
+
         calls = fees.price_calls(call, self._fee_rules, self._chain_id)
         return self._completed(self._rpc.batch(calls, fees.prices))
 
     def _completed(self, known: fees.Prices) -> fees.Fees:
-        """Return the fees at these prices, after another call to the node if a price is missing."""
+        """Return the fees at these prices. If a price is missing, query it first."""
         calls = fees.fallback_calls(known)
         if not calls:
             return fees.fees(known, [], self._fee_rules)
@@ -268,7 +271,7 @@ class EvmClient(DepositReader):
         raise failure or ChainError("no node sent a usable response")
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
-        """Return the allowance of `spender` over the owner's tokens in base units, from the token's contract."""
+
         if token == "":
             return _UNLIMITED
         call = tokens.allowance_call(token, owner, spender)
@@ -278,7 +281,7 @@ class EvmClient(DepositReader):
         return 0  # every address can receive tokens
 
     def can_prove_internal_transfers(self) -> bool:
-        """Return whether traces can prove an inner call's value; if two nodes must agree, two need traces."""
+        """Whether traces can prove an inner call's value. On a chain with a quorum, two nodes need traces."""
         needed = 2 if self._rpc.size >= quorum.NODES_FOR_QUORUM else 1
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
         return sum(1 for _ in islice(offering, needed)) == needed
@@ -288,7 +291,7 @@ class EvmClient(DepositReader):
         return building.usual_fee(token, self._fees(building.usual_transfer(token)))
 
     def may_be_unverifiable(self, sender: str) -> bool:
-        """Return whether `sender` has unknown code, on a chain whose nodes support no traces."""
+        """Whether `sender` has unknown code and no node of the chain supports traces."""
         if self.can_prove_internal_transfers():
             return False
         code = self._web3.eth.get_code(to_checksum_address(sender), "latest")
@@ -300,7 +303,7 @@ class EvmClient(DepositReader):
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in tokens.metadata_calls(contract)]
-        # Parsed outside the batch: a contract that is not a token is not the node's fault.
+        # Parsed outside the batch, because the node is healthy if the contract isn't a token.
         return tokens.metadata(self._rpc.batch(calls, list))
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
@@ -308,11 +311,11 @@ class EvmClient(DepositReader):
         return quorum.query_until_agreed(self._rpc, lambda node: node.batch(calls, feeds.feed_answers))
 
     def recipient_problem(self, recipient: str) -> str | None:  # noqa: ARG002 - the interface
-        """Return None: any address can hold coins and tokens; malformed addresses were rejected before."""
+        """Return None: every address can hold coins and tokens."""
         return None
 
     def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:
-        """Return each sender's next nonce in mined blocks; the lower one if the nodes of a quorum disagree."""
+        """Return each sender's next nonce in mined blocks. If the nodes of a quorum disagree, return the lower one."""
         addresses = [to_checksum_address(sender) for sender in senders]
         counts = quorum.query_enough(self._rpc, partial(transaction_counts, addresses))
         return dict(zip(senders, map(min, zip(*counts, strict=True)), strict=True))
@@ -322,10 +325,10 @@ class EvmClient(DepositReader):
         return self._nonces.transaction(sender, nonce)
 
     def is_signed_by(self, address: str, message: str, signature: str, *, also_at: int | None = None) -> bool:
-        """Return whether `address` signed `message` (EIP-191), or whether a contract confirms it (EIP-1271).
+        """Whether `address` signed `message` by its key (EIP-191), or its contract accepts the signature (EIP-1271).
 
-        A contract is queried through a quorum: a single faulty node could accept a forged signature. With `also_at`, it
-        must confirm in the block of this height too.
+        A quorum of nodes queries the contract, because one faulty node could accept a forged signature. With `also_at`,
+        the contract must also accept it in the block of this height.
         """
         blocks = ["latest"] if also_at is None else ["latest", hex(also_at)]
 
@@ -338,13 +341,13 @@ class EvmClient(DepositReader):
         )
 
     def block_at(self, moment: datetime) -> int:
-        """Return a height at or before `moment`; the lower of two if nodes must agree."""
+        """Return a height at or before `moment`. On a chain with a quorum, it is the lower of two nodes' heights."""
         time = int(moment.timestamp())
 
         def find(node: JsonRpc) -> int:
             def block(tag: str) -> BlockTime:
                 call: Call = ("eth_getBlockByNumber", [tag, False])
-                # Parsed outside the batch: a node without old blocks is healthy.
+                # Parsed outside the batch, because a node without old blocks is healthy.
                 return read_block_time(result_of(node.batch([call], list)[0]))
 
             return last_block_until(time, block("latest"), lambda height: block(hex(height)))
@@ -357,7 +360,7 @@ class EvmClient(DepositReader):
     def discover(
         self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
     ) -> Discovery:
-        """Return transactions that carry a watched reference, found by the recipients' `Transfer` logs."""
+        """Find transactions with a watched reference by the recipients' `Transfer` logs."""
         latest = self.head() if until_block is None else until_block
         blocks = discovery.block_range(since_block, latest)
         if blocks is None:
@@ -392,7 +395,7 @@ class EvmClient(DepositReader):
         return quorum.query_until_agreed(self._rpc, lambda node: node.batch(calls, read))
 
     def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:
-        """Find the transactions by their events on one node, and have a quorum confirm these events."""
+        """Search one node's logs for the executions' events. A quorum then confirms them."""
         search = proposals.Search(wanted, until_block)
         search.run(self._rpc)
         hashes = sorted({hash_ for named in search.candidates.values() for hash_ in named})
@@ -400,7 +403,7 @@ class EvmClient(DepositReader):
         query = partial(self._look_up, with_finality=False, mentioning=contracts)
         looked_up = quorum.look_up(self._rpc, hashes, query) if hashes else Snapshot(Head(until_block), {})
         found = proposals.executions(search.candidates, looked_up)
-        # For events that could not be confirmed, the next search covers the same blocks again.
+        # If an event could not be confirmed, the next search covers its blocks again.
         unclear = {each for each in search.candidates if each not in found}
         next_blocks = {
             each: each.first_block if each in unclear else block

@@ -19,17 +19,16 @@ UNSUPPORTED_SECONDS = 3600.0
 
 
 class NonceLookup:
-    """Look up a sender's transaction by its nonce, on the nodes of one chain."""
-
     def __init__(self, rpc: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._rpc = rpc
         self._clock = clock
         self._unsupported_until: dict[tuple[str, ...], float] = {}
 
     def transaction(self, sender: str, nonce: int) -> str | None:
-        """Return the hash of the mined or pending transaction; None if no node knows it or supports the method.
+        """Return the hash of the mined or pending transaction.
 
-        Raises ChainError if every node that supports the method failed.
+        None if no node knows it, or no node supports the method. Raises ChainError if every node that supports the
+        method failed.
         """
         failure: ChainError | None = None
         for node in self._rpc.each():

@@ -13,11 +13,11 @@ _PASTED_ADDRESS = re.compile(r"0[xX]([0-9a-fA-F]{40})")
 _HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 _HASH_BYTES = 32
 _SIGNATURE = re.compile(r"(?:0[xX])?((?:[0-9a-fA-F]{2})+)")
-# Addresses up to here are reserved: zero, and the precompiled contracts (the highest is EIP-7951's, 0x100).
+# Addresses up to this number are reserved: zero and the precompiled contracts, of which 0x100 (EIP-7951) is the last.
 _LAST_RESERVED = 0x1FF
 
 
-# Cached: checksums are slow and merchants reuse a few addresses.
+# Cached, because checksums are slow and merchants reuse a few addresses.
 @lru_cache(maxsize=4096)
 def normalise_address(text: str) -> str:
     """Return the address with its EIP-55 checksum.
@@ -56,7 +56,7 @@ def make_hash(beginning: bytes) -> str:
 
 
 def read_signature(text: str) -> str:
-    """Return a signature as lower-case 0x hex; raises SignatureError. Those of contracts may have any length."""
+    """Return a signature as lower-case 0x hex. Contracts' signatures may have any length. Raises SignatureError."""
     match = _SIGNATURE.fullmatch(text)
     if match is None:
         raise SignatureError("This should be a signature: 0x and, for most wallets, 130 hexadecimal digits.")

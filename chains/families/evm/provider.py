@@ -1,8 +1,7 @@
 """A web3 provider over our own transport, with its batches, failover, limits and chain verification.
 
-web3 formats a response after the provider returns it, when the node is already chosen. So the provider validates each
-response first, while it can still query another node. Then web3's formatters can't fail. Only methods with such a check
-are supported.
+web3 formats a response after the provider has returned it. If this fails, it is too late to query another node. So the
+provider validates each response first, and supports only the methods that it can validate.
 
 Batches whose results must come from one node use `JsonRpc.batch` directly.
 """
@@ -26,7 +25,7 @@ def _data(result: Any) -> str:
     return to_hex(data_bytes(result))
 
 
-# The parser of each method's result, which also normalises it.
+# The parser of each method's result. It also normalises the result.
 _CHECKS: Mapping[str, Callable[[Any], str]] = {
     "eth_blockNumber": _whole,
     "eth_chainId": _whole,
@@ -39,7 +38,7 @@ _CHECKS: Mapping[str, Callable[[Any], str]] = {
 class NodesProvider(JSONBaseProvider):
     """A provider for web3. Each call raises ChainError if no node sends a usable response."""
 
-    # EIP-3668 would let a contract make this service call any URL.
+    # With EIP-3668, a contract could make this service call any URL.
     global_ccip_read_enabled = False
 
     def __init__(self, rpc: JsonRpc) -> None:
@@ -66,7 +65,7 @@ class NodesProvider(JSONBaseProvider):
 def connect(rpc: JsonRpc) -> Web3:
     """Return web3 on these nodes, without its middleware.
 
-    `validation` would query the chain id twice per call, and `ens_name_to_address` would look up names.
+    Its middleware `validation` would query the chain id twice per call, and `ens_name_to_address` would look up names.
     """
     return Web3(NodesProvider(rpc), middleware=[])
 

@@ -42,7 +42,7 @@ def address(result: Any) -> str:
     return _checksummed(result)
 
 
-# Cached: receipts and traces repeat a few addresses many times, and checksums are slow.
+# Cached, because checksums are slow and receipts and traces repeat a few addresses many times.
 @lru_cache(maxsize=8192)
 def _checksummed(result: str) -> str:
     data = data_bytes(result) if len(result) == 42 else b""

@@ -23,8 +23,8 @@ _YES = _IS_VALID_SIGNATURE.ljust(WORD, b"\0")
 _LONGEST_SIGNATURE = 4096
 _DELEGATION = bytes.fromhex("ef0100")  # EIP-7702, followed by an address
 _DELEGATION_BYTES = 23
-# EIP-1271 sets no limit, and common wallets need far less. Without a limit, a contract that burns gas could keep a node
-# busy until the request times out.
+# EIP-1271 sets no limit, but a contract that burns gas could keep a node busy until the request times out. Common
+# wallets need far less.
 _MAX_GAS = 10_000_000
 
 
@@ -40,7 +40,7 @@ def is_signed_by_key(address: str, message: str, signature: str) -> bool:
 
 
 def has_own_key(code: bytes) -> bool:
-    """Return whether an account with this code signs with a key: it has no code, or an EIP-7702 delegation."""
+    """Whether an account with this code signs with a key. It does without code, and with an EIP-7702 delegation."""
     return code == b"" or (code.startswith(_DELEGATION) and len(code) == _DELEGATION_BYTES)
 
 
@@ -51,9 +51,9 @@ def is_signed_by_contract(
     results: Callable[[Sequence[Call]], list[Any]],
     block: str = "latest",
 ) -> bool:
-    """Return whether the contract at `address` confirms the signature of `message` (EIP-1271).
+    """Whether the contract at `address` accepts the signature of `message` (EIP-1271).
 
-    `results` sends calls to the chain, `block` is the tag or height of the state that they read.
+    `results` sends calls to the chain. `block` is the tag or height at which they read the state.
     """
     raw = _read(signature)
     if raw is None:
@@ -73,8 +73,8 @@ def is_signed_by_contract(
         and not _REVERTED.search(result.message)
     ):
         raise ChainError(f"the node rejected a call: {result.message}")
-    # A contract that reverts rejects the signature. A contract that echoes its input returns the selector followed by
-    # other bytes, so the whole word is compared.
+    # The contract rejects the signature by reverting. Compare the whole word: a contract that echoes its input returns
+    # the selector, followed by other bytes.
     return not isinstance(result, RpcFault) and data_bytes(result)[:WORD] == _YES
 
 

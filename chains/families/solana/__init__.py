@@ -16,7 +16,7 @@ _CLUSTERS = {"": "mainnet", "mainnet": "mainnet", "devnet": "devnet", "testnet":
 
 
 def _make_client(network: Network) -> ChainClient:
-    # Imported here, because Solana's libraries are large and many processes never need them.
+    # Imported here because Solana's libraries are large, and many processes never need them.
     from chains.families.solana.client import SolanaClient
 
     return SolanaClient(network.urls, network.chain_id, network.name, head_allowance=network.head_allowance)
@@ -39,7 +39,8 @@ FAMILY = Family(
     reference_text=reference_key,
     account_name="Solana",
     chain_reference=lambda _, cluster: _CLUSTERS.get(cluster, "localnet"),
-    # The customer signs the whole transaction. Programs have no common layout of data, so an ID may be anywhere in it.
+    # The customer signs the whole transaction. Programs have no common layout of their data, so an ID may be anywhere
+    # in the data.
     call_rules=CallRules(selector_bytes=None, payer_signs_all=True),
     actions=(SolanaTransaction, SolanaInstructions),
     cosigning=Cosigning(
@@ -53,7 +54,7 @@ FAMILY = Family(
     native_alias="11111111111111111111111111111111",
     links=WalletLinks(make=solana_pay, bind=True),
     last_reserved=0,  # the System Program
-    # No one owns these: the incinerator, and a system account without a key.
+    # Two addresses without an owner: the incinerator, and a system account without a key.
     unowned_addresses=(
         "1nc1nerator11111111111111111111111111111111",
         "Sysvar1nstructions1111111111111111111111111",

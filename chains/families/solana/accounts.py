@@ -24,7 +24,7 @@ _LOADERS = {
 }
 _MINT_BYTES = 82
 _TOKEN_ACCOUNT_BYTES = 165
-# Token-2022 distinguishes them by the byte after a token account's fields.
+# Token-2022 marks the kind of account in the byte after a token account's fields.
 _EXTENDED_MINT, _EXTENDED_TOKEN_ACCOUNT = 1, 2
 _FROZEN = 2
 _EXTENSIONS_AT = _TOKEN_ACCOUNT_BYTES + 1
@@ -38,7 +38,7 @@ MAX_SOURCES = 5
 
 @dataclass(frozen=True)
 class Account:
-    """An account from a node; `lamports` is its balance of the native coin."""
+    """An account from a node. `lamports` is its balance of the native coin."""
 
     lamports: int
     owner: str
@@ -73,7 +73,7 @@ class Holding:
 
 @dataclass(frozen=True)
 class TokenAccount:
-    """A token account: its owner, balance, and other accounts with rights over it."""
+    """A token account: its owner, its balance, and other accounts with rights over it."""
 
     mint: str
     owner: str
@@ -108,7 +108,7 @@ def read_holding(result: Any) -> Holding:
 
 
 def read_token_account(account: Account) -> TokenAccount:
-    """Return the fields of an SPL Token or Token-2022 account. Raises ChainError for any other account."""
+    """Parse an SPL Token or Token-2022 account. Raises ChainError for other accounts."""
     data = account.data
     if not account.is_token_account:
         raise ChainError("there is no token account at this address")
@@ -130,7 +130,7 @@ def spendable(holdings: Iterable[Holding]) -> list[Holding]:
 
 
 def requires_memo(account: Account | None) -> bool:
-    """Return whether a token account rejects transfers without a memo directly before them (Token-2022)."""
+    """Whether a token account requires a memo directly before each transfer to it (Token-2022)."""
     return account is not None and extension(account, _MEMO_TRANSFER) == b"\x01"
 
 
@@ -148,14 +148,14 @@ def extension(account: Account, kind: int) -> bytes | None:
 
 
 def mint_decimals(account: Account | None) -> int:
-    """Return a mint's decimals. Raises ChainError unless the account is an initialised mint."""
+    """Return a mint's decimals. Raises ChainError if the account isn't an initialised mint."""
     if account is None or not account.is_mint or account.data[45] != 1:
         raise ChainError("there is no token mint at this address; check the token's address")
     return account.data[44]
 
 
 def mint_problem(account: Account) -> str:
-    """Return why merchants can't request this mint's token (its displayed amounts change with time); "" if they can."""
+    """Return why merchants can't request this mint's token: its displayed amounts change with time. "" if they can."""
     if any(extension(account, kind) is not None for kind in (_INTEREST_BEARING, _SCALED_UI_AMOUNT)):
         return (
             "its mint scales amounts (the ScaledUiAmount or InterestBearing extension), so wallets show other "
@@ -167,7 +167,7 @@ def mint_problem(account: Account) -> str:
 def why_not_payable(account: Account | None) -> str | None:
     """Return a sentence on why this account can't receive payments, or None if it can.
 
-    An address without an account is an unused wallet; an off-curve one may be a vault.
+    An address without an account is an unused wallet. If it isn't on the curve, it may be a program's vault.
     """
     if account is None:
         return None

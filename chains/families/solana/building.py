@@ -41,9 +41,9 @@ from chains.rpc.json_rpc import Call, JsonRpc, RpcFault
 _TRIAL_UNITS = 400_000
 _UNITS_MARGIN_PERCENT = 125
 _SPARE_UNITS = 1_000
-# The bounds of the price per compute unit, in millionths of a lamport. Within them, we offer the recent median.
+# The minimum and maximum price per compute unit, in millionths of a lamport. In between, we use the recent median.
 _LOWEST_PRICE, _HIGHEST_PRICE = 1_000, 300_000
-# How far a new blockhash is valid ahead. Behind one address there may be several nodes, and one of them may lag.
+# The number of blocks for which a new blockhash is valid. One URL may serve several nodes, and one of them may lag.
 _BLOCKS_VALID, _BLOCKS_BEHIND = 150, 30
 _HIGHEST = 2**63 - 1
 # The usual size of a new token account; Token-2022 adds extensions.
@@ -55,10 +55,11 @@ _NEW_ACCOUNTS: Sequence[Call] = [
 
 @dataclass(frozen=True)
 class Order:
-    """The requested transfer; `token` is a mint, or empty for the native coin.
+    """The requested transfer.
 
-    `memo_reference` is the reference in the memo, if the recipient's token account requires one. `sponsor` pays the fee
-    and, if it `may_open` the recipient's token account, its rent; without a sponsor the sender pays both.
+    `token` is a mint, or empty for the native coin. `memo_reference` goes into the memo, if the recipient's token
+    account requires one. `sponsor` pays the fee. With `may_open`, it also pays the rent of the recipient's token
+    account. Without a sponsor, the sender pays both.
     """
 
     token: str
@@ -77,9 +78,10 @@ class Order:
 
 @dataclass(frozen=True)
 class Built:
-    """An unsigned transaction in base64. With a sponsor, it is valid in blocks up to `last_valid_height`.
+    """An unsigned transaction in base64.
 
-    `fee` is its network fee and `deposit` the rent of the recipient's new token account, in lamports.
+    With a sponsor, `last_valid_height` is the last block that can include it. `fee` is its network fee, and `deposit`
+    is the rent of the recipient's new token account, both in lamports.
     """
 
     transaction: str
@@ -90,7 +92,9 @@ class Built:
 
 @dataclass(frozen=True)
 class _Wallet:
-    """The balances to pay with. Amounts are in lamports, `holdings` (those to spend) in the token's base units."""
+    """The balances to pay with. `holdings` are the token accounts to spend from, in the token's base units. All
+    other amounts are in lamports.
+    """
 
     coins: int
     """Those of the account that pays the fee."""
@@ -111,7 +115,7 @@ class _Wallet:
 def build(rpc: JsonRpc, order: Order) -> Built:
     """Simulate the transfer; return the unsigned transaction. Raises TransferRefused and ChainError.
 
-    For an order with a sponsor, CannotSponsor is raised if the sponsor may not or can't pay.
+    With a sponsor, also raises CannotSponsor if the sponsor can't pay or isn't allowed to.
     """
     wallet = rpc.batch(_calls(order), lambda results: _wallet(order, results))
     problem = why_not_payable(wallet.recipient)
@@ -123,7 +127,7 @@ def build(rpc: JsonRpc, order: Order) -> Built:
     simulation = rpc.batch(
         [("simulateTransaction", [trial, options])], lambda results: read_simulation(results[0])
     )
-    # The simulation charges no compute units, so the payer's real balance will be lower.
+    # The simulation doesn't charge for compute units, so the payer's real balance will be lower.
     has_passed = simulation.error is None or simulation.error == PAYER_LEFT_TOO_LITTLE
     spent = deposit + (0 if order.token else order.amount)
     budget = budget_for(
@@ -164,7 +168,7 @@ def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int
     mint, receiving = Mint(order.token, program, decimals), wallet.receiving[program]
     deposit = 0 if receiving else wallet.new_account[program]
     if order.sponsor and program != TOKEN:
-        # Its extensions may run other programs, which the sponsor would pay for.
+        # The mint's extensions may run other programs, for which the sponsor would pay.
         raise CannotSponsor(f"{order.token} is not a token of the SPL Token program")
     if order.sponsor and deposit and not order.may_open:
         raise CannotSponsor(f"{order.recipient} has no token account, and none may be opened for it")
@@ -175,14 +179,15 @@ def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int
         _parts(wallet.holdings, order.amount),
         order.reference,
         memo=_memo(order) if requires_memo(receiving) else None,
-        # The account may be closed before the transfer lands; a sponsor opens none that it did not reserve coin for.
+        # The account may be closed before the transfer is mined. A sponsor opens only accounts for which it has
+        # reserved coin.
         opened_by=None if order.sponsor and receiving else order.fee_payer,
     )
     return moves, deposit
 
 
 def _parts(holdings: Sequence[Holding], amount: int) -> list[Part]:
-    """Return how much each token account sends: as few accounts as possible, the largest first."""
+    """Return the amount that each token account sends, from as few accounts as possible, the largest first."""
     parts, left = [], amount
     for holding in holdings:
         if left > 0:
@@ -199,7 +204,7 @@ def _memo(order: Order) -> str:
 
 
 def _require_coins(order: Order, wallet: _Wallet, needed: int) -> None:
-    """Raise unless the account that pays the fee keeps exactly zero or at least the rent-exempt minimum."""
+    """Raise if the account that pays the fee would keep less than the rent-exempt minimum, but more than zero."""
     left = wallet.coins - needed
     if left != 0 and left < wallet.rent_minimum:
         if order.sponsor:
@@ -230,7 +235,7 @@ def _receiving(token: str, recipient: str) -> list[str]:
 
 
 def _opened(receiving: Sequence[Account | None]) -> list[Account | None]:
-    """Return None for an address that only holds coin: anyone can send some before the account is opened."""
+    """Return None for an address that only holds coin, because anyone can send coin before the account is opened."""
     return [each if each is not None and each.is_token_account else None for each in receiving]
 
 
@@ -262,9 +267,10 @@ def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
 
 
 def _last_valid_height(block: Mapping[str, Any], newest: Any) -> int:
-    """Return the last height of a blockhash. Raises ChainError if it is too far from the newest block's height.
+    """Return the last height at which a blockhash is valid.
 
-    A transaction with a height that is never reached is never found dead, and holds its request.
+    Raises ChainError if it is too far from the newest block's height: a transaction with a height that is never reached
+    would never expire, and would hold its request.
     """
     last, height = whole(block.get("lastValidBlockHeight")), whole(result_of(newest))
     if not height <= last <= min(height + _BLOCKS_VALID + _BLOCKS_BEHIND, _HIGHEST):
@@ -279,7 +285,7 @@ def budget_for(used: int, price: int) -> Budget:
 
 
 def unit_price(result: Any) -> int:
-    """Return the price per compute unit from recent fees; the minimum if the node doesn't return any."""
+    """Return the price per compute unit from recent fees; the minimum if the node returns no fees."""
     paid = [] if isinstance(result, RpcFault) else sequence(result)
     fees = [whole(mapping(entry).get("prioritizationFee")) for entry in paid]
     return max(_LOWEST_PRICE, min(median_low(fees), _HIGHEST_PRICE)) if fees else _LOWEST_PRICE

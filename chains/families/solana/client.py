@@ -60,7 +60,7 @@ _MAX_ACCOUNTS = 100
 _MAX_WATCHES = 1000
 _NO_LIMIT = 2**256 - 1
 
-# The known clusters: (the catalogue's network, the genesis hash, LI.FI's chain id).
+# The known clusters: (network in the catalogue, genesis hash, LI.FI's chain id).
 _CLUSTERS = (
     ("", "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d", 1151111081099710),
     ("devnet", "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG", 1151111081099712),
@@ -70,8 +70,8 @@ _CLUSTERS = (
 class SolanaClient:
     """A client of one Solana cluster. `ChainClient` documents the methods.
 
-    `network` comes from the catalogue: empty for mainnet, `devnet`, or the name of a private cluster, whose genesis
-    hash is not checked.
+    `network` comes from the catalogue. It is empty for mainnet, `devnet`, or the name of a private cluster. A private
+    cluster's genesis hash is not checked.
     """
 
     authorizations = None
@@ -116,7 +116,7 @@ class SolanaClient:
         with_finality: bool,
         mentioning: Collection[str] = (),
     ) -> Snapshot:
-        """Return the head and these transactions, confirmed by the required number of nodes; see `lookup.look_up`.
+        """Return the head and these transactions, confirmed by the required number of nodes.
 
         A transaction that no node can return is `contradicted`.
         """
@@ -149,12 +149,12 @@ class SolanaClient:
         reference: bytes | None,
         memo_reference: bytes | None = None,
     ) -> str:
-        """Return the unsigned v0 transfer in base64, valid as long as its blockhash (about a minute)."""
+        """Return the unsigned v0 transfer in base64. It is valid for about a minute, as long as its blockhash."""
         order = building.Order(token, sender, recipient, amount, reference, memo_reference)
         return building.build(self._rpc, order).transaction
 
     def prepare(self, action: Action, *, sender: str, spending: Spending, simulate: bool = True) -> str:
-        """Return the unsigned transaction in base64; see `preparing`. Raises TransferRefused."""
+        """Return the unsigned transaction in base64. Raises TransferRefused."""
         if isinstance(action, EvmCall):
             raise TransferRefused(Refusal.WOULD_FAIL, note="a Solana cluster can't run an EVM contract call")
         return preparing.prepare(self._rpc, action, sender, spending, simulate=simulate)
@@ -171,7 +171,7 @@ class SolanaClient:
         return False
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-        """Return how much of each token one payment of the owner can spend (see `spendable`), in one round trip."""
+        """Return the amount of each token that one payment of the owner can spend, in one round trip."""
         calls: list[Call] = [("getBalance", [owner, CONFIRMED])]
         calls += [
             ("getTokenAccountsByOwner", [owner, {"programId": program}, ACCOUNTS])
@@ -181,15 +181,15 @@ class SolanaClient:
         return {token: held[token] for token in tokens}
 
     def allowance(self, token: str, owner: str, spender: str) -> int:  # noqa: ARG002 - the interface
-        """Return the maximum: on Solana, the spending transaction needs no prior approval."""
+        """Return the maximum, because payments on Solana need no approval."""
         return _NO_LIMIT
 
     def can_prove_internal_transfers(self) -> bool:
-        """Return True: nodes record the instructions that programs call."""
+        """Return True, because nodes record the inner instructions."""
         return True
 
     def usual_fee(self, token: str) -> int:  # noqa: ARG002 - the interface
-        """Return the fee of a transfer's only signature, in lamports."""
+        """Return the fee of one signature in lamports, because a transfer has only one."""
         return SIGNATURE_FEE
 
     def account_deposit(self, token: str, recipient: str) -> int:
@@ -197,7 +197,7 @@ class SolanaClient:
         return building.account_deposit(self._rpc, token, recipient) if token else 0
 
     def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
-        """Return False: a transaction shows all of its instructions, including inner ones."""
+        """Return False, because a transaction shows all of its instructions, also the inner ones."""
         return False
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
@@ -205,7 +205,7 @@ class SolanaClient:
         return [FeedAnswer(0, 0, 0) for _ in addresses]
 
     def contract_code(self, address: str) -> bytes:  # noqa: ARG002 - the interface
-        """Return nothing: a program's code is in another account."""
+        """Return nothing, because Solana stores a program's code in another account."""
         return b""
 
     def deposit_problem(
@@ -217,11 +217,11 @@ class SolanaClient:
         amount: int,  # noqa: ARG002 - the interface
         is_confirmed: bool = False,  # noqa: ARG002 - the interface
     ) -> DepositProblem:
-        """Return that the chain has no deposit addresses."""
+
         return DepositProblem.UNSUPPORTED
 
     def estimated_gas(self, calls: Sequence[EvmCall]) -> list[int | None]:
-        """Return nothing: the chain has no deposit addresses to sweep."""
+        """Return no estimates, because the chain has no deposit addresses to sweep."""
         return [None for _ in calls]
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:  # noqa: ARG002 - the interface
@@ -242,7 +242,9 @@ class SolanaClient:
         raise ChainError("this chain has no deposit addresses", permanent=True)
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
-        """Return the decimals and problem of each mint, which has no symbol. Raises ChainError for other accounts."""
+        """Return the decimals and the problem of each mint. Mints have no symbol. Raises ChainError for other
+        accounts.
+        """
         chunks = [
             list(addresses[start : start + _MAX_ACCOUNTS])
             for start in range(0, len(addresses), _MAX_ACCOUNTS)
@@ -251,7 +253,7 @@ class SolanaClient:
         return self._rpc.batch(calls, lambda results: _metadata(chunks, results)) if calls else []
 
     def recipient_problem(self, recipient: str) -> str | None:
-        """Return why this address can't receive payments, by its account; an unused address can."""
+        """Return why this address can't receive payments, by its account. An unused address can receive payments."""
         call: Call = ("getAccountInfo", [recipient, ACCOUNTS])
         return self._rpc.batch([call], lambda results: why_not_payable(read_account(value_of(results[0]))))
 
@@ -268,7 +270,7 @@ class SolanaClient:
         return False
 
     def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:  # noqa: ARG002 - the interface
-        """Return none: there are no proposals on Solana."""
+        """Return no executions, because Solana has no proposals."""
         return ProposalSearch({}, {})
 
     def is_signed_by(
@@ -279,18 +281,20 @@ class SolanaClient:
         *,
         also_at: int | None = None,  # noqa: ARG002 - the interface
     ) -> bool:
-        """Return whether the key `address` signed the UTF-8 of `message` (ed25519, 64 bytes in base58 or base64)."""
+        """Whether the key `address` signed the UTF-8 bytes of `message` (ed25519). The signature is 64 bytes in
+        base58 or base64.
+        """
         return is_signed_by_key(address, message, signature)
 
     def head(self) -> int:
         return self._rpc.batch([("getSlot", [CONFIRMED])], lambda results: whole(result_of(results[0])))
 
     def block_at(self, moment: datetime) -> int:  # noqa: ARG002 - the interface
-        """Return 0: references are looked up directly, so searches have no start block."""
+        """Return 0, because searches on Solana have no start block: they look up references directly."""
         return 0
 
     def search_limits(self) -> SearchLimits:
-        # Each watch needs a call.
+        # Each watch needs a call of its own.
         return SearchLimits(by_block=False, watches=_MAX_WATCHES, searches=1)
 
     def discover(
@@ -300,10 +304,9 @@ class SolanaClient:
         since_block: int | None,
         until_block: int | None = None,  # noqa: ARG002 - the interface
     ) -> Discovery:
-        """Return the transactions that pay with a watched reference; see `discovery`.
+        """Return the transactions that pay with a watched reference.
 
-        The search covers watches instead of blocks: each call searches the next 1,000 watches, and `next_block` counts
-        watches.
+        `since_block` and `next_block` count watches instead of blocks: each call searches for the next 1,000 watches.
         """
         start = since_block if since_block and since_block < len(watches) else 0
         end = min(start + _MAX_WATCHES, len(watches))
@@ -317,7 +320,7 @@ class SolanaClient:
         since_block: int,  # noqa: ARG002 - the interface
         until_block: int,
     ) -> LoggedWords:
-        """Return nothing: nodes have no index of the logs of programs."""
+        """Return nothing, because nodes don't index the logs of programs."""
         return LoggedWords((), until_block + 1)
 
     def find_arrivals(

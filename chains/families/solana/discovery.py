@@ -1,8 +1,8 @@
-"""Find payments by their reference's key, and look up each transaction before it is reported.
+"""Find payments by their reference's key.
 
-Anyone can put a reference's key into their own transactions. The search looks those up and discards them; they can't
-hide a payment or delay other references. Source: Solana's RPC method getSignaturesForAddress, a paginated list, newest
-first.
+Anyone can put this key into their own transactions, so the search looks each transaction up and discards the wrong
+ones. They can't hide a payment or delay other references. Source: Solana's RPC method getSignaturesForAddress, a
+paginated list, newest first.
 """
 
 import logging
@@ -22,7 +22,7 @@ from chains.rpc.json_rpc import Call, JsonRpc
 logger = logging.getLogger(__name__)
 
 _PAGE = 50
-_MAX_PAGES = 50  # pages of older gaps, in one round
+_MAX_PAGES = 50  # pages of older gaps in one round
 _MAX_ROUNDS = 8
 _MAX_LOOKUPS = 200  # transactions in one search
 _MAX_RETRIES = 50  # postponed transactions in one search
@@ -36,7 +36,7 @@ _MAX_TRAILS = 20_000
 
 @dataclass
 class _Gap:
-    """Transactions that were not looked up yet: those older than `before` and newer than `until`."""
+    """Transactions that were not looked up yet: older than `before` and newer than `until`."""
 
     before: str | None
     until: str | None
@@ -44,10 +44,10 @@ class _Gap:
 
 @dataclass
 class _Trail:
-    """The progress of one watch. All transactions were looked up, except those in `gaps`, from newest to oldest.
+    """The progress of one watch. All transactions were looked up, except those in `gaps` (the newest first).
 
-    `postponed` are the transactions that could not be read yet; `found` are the watch's payments. `served` is the
-    number of the last search that looked up any of its transactions.
+    `postponed` has the transactions that could not be read yet, `found` the watch's payments. `served` is the number of
+    the last search that looked up one of its transactions.
     """
 
     newest: str | None = None
@@ -59,7 +59,9 @@ class _Trail:
 
 @dataclass
 class _Page:
-    """A part of a watch's list: (signature, whether it succeeded), newest first. The first `planned` are up next."""
+    """A part of a watch's list: (signature, whether it succeeded), newest first. The first `planned` entries are
+    looked up next.
+    """
 
     watch: Watch
     trail: _Trail
@@ -68,7 +70,9 @@ class _Page:
     planned: int = 0
 
     def plan_one(self) -> bool:
-        """Plan up to the next transaction that succeeded; return whether there is one. Failed ones need no lookup."""
+        """Plan up to the next transaction that succeeded; return whether there is one. Failed transactions need no
+        lookup.
+        """
         while self.planned < len(self.entries):
             _, succeeded = self.entries[self.planned]
             self.planned += 1
@@ -81,9 +85,9 @@ class _Page:
 
 
 class ReferenceSearch:
-    """The search for watched references on one cluster. This process remembers its progress.
+    """The search for watched references on one cluster.
 
-    `look_up` returns the facts of transactions. Threads may share an instance: one search runs at a time.
+    Its progress is stored in this process. Threads can share an instance; its searches run one at a time.
     """
 
     def __init__(self, rpc: JsonRpc, look_up: Callable[[Sequence[str]], Snapshot]) -> None:
@@ -95,7 +99,8 @@ class ReferenceSearch:
         self._at_once = _MAX_AT_ONCE
 
     def run(self, watches: Sequence[Watch]) -> tuple[tuple[bytes, str], ...]:
-        """Run one search of bounded work; return (reference, signature) of all payments found so far.
+        """Run one search with a limited amount of work. Return (reference, signature) of all payments that were found
+        so far.
 
         Raises ChainError if no node lists transactions.
         """
@@ -121,7 +126,7 @@ class ReferenceSearch:
             )
 
     def _newest(self, watches: Sequence[Watch]) -> list[_Page]:
-        """Return the newest part of each watch's list; first the watch that was served longest ago."""
+        """Return the newest part of each watch's list. The watch that was served longest ago comes first."""
         trails = [self._trails.get(watch) or _Trail() for watch in watches]
         gaps = [_Gap(None, trail.newest) for trail in trails]
         calls = [_list_call(watch, gap) for watch, gap in zip(watches, gaps, strict=True)]
@@ -141,7 +146,7 @@ class ReferenceSearch:
     def _older(self, waiting: Sequence[tuple[Watch, _Trail]]) -> list[_Page]:
         """Return the next part of each watch's oldest gap.
 
-        A gap ends if a node that knows its first transaction lists no older ones.
+        If a node knows the gap's first transaction but lists no older ones, the gap is finished.
         """
         calls: list[Call] = []
         for watch, trail in waiting:
@@ -160,7 +165,7 @@ class ReferenceSearch:
         return pages
 
     def _look_up_pages(self, pages: Sequence[_Page], lookups: "_Lookups") -> None:
-        """Look up these parts within the search's budget, one transaction of each in turn."""
+        """Look up the transactions of these parts within the search's budget. The parts take turns."""
         turns = deque(pages)
         left = lookups.left
         while turns and left > 0:
@@ -173,7 +178,7 @@ class ReferenceSearch:
             self._advance(page, lookups)
 
     def _advance(self, page: _Page, lookups: "_Lookups") -> None:
-        """Store the progress, up to the first transaction without a result."""
+        """Store the progress up to the first transaction without a result."""
         done = 0
         for signature, succeeded in page.entries[: page.planned]:
             if succeeded and not lookups.has(signature):
@@ -197,7 +202,7 @@ class ReferenceSearch:
         self._trails.move_to_end(page.watch)
 
     def _retry_postponed(self, watches: Iterable[Watch], lookups: "_Lookups") -> None:
-        """Look up some postponed transactions again; each search continues where the last one ended."""
+        """Look up some postponed transactions again. The next search continues after them."""
         known = [(watch, self._trails[watch]) for watch in watches if watch in self._trails]
         waiting = deque((watch, trail, signature) for watch, trail in known for signature in trail.postponed)
         waiting.rotate(-self._searches * _MAX_RETRIES)
@@ -210,7 +215,9 @@ class ReferenceSearch:
                 self._note(watch, trail, signature, lookups)
 
     def _note(self, watch: Watch, trail: _Trail, signature: str, lookups: "_Lookups") -> None:
-        """Store a looked up transaction. If too many can't be read, report the oldest for verification."""
+        """Store the result of a lookup. If too many transactions can't be read, return the oldest as a payment, so
+        that verification evaluates it.
+        """
         facts = lookups.facts_of(signature)
         if facts is None:
             trail.postponed[signature] = None
@@ -223,7 +230,7 @@ class ReferenceSearch:
 
 
 class _Lookups:
-    """The lookups of one search, each transaction once. `at_once` adapts to the nodes."""
+    """The lookups of one search, one for each transaction. `at_once` adapts to the nodes."""
 
     def __init__(self, look_up: Callable[[Sequence[str]], Snapshot], at_once: int) -> None:
         self._look_up = look_up
@@ -244,11 +251,11 @@ class _Lookups:
         return signature in self._facts
 
     def facts_of(self, signature: str) -> TransactionFacts | None:
-        """Return the facts of a looked up transaction; None if they are not known yet."""
+        """Return the facts of a transaction after its lookup; None if they are not known yet."""
         return self._facts[signature]
 
     def run(self, signatures: Iterable[str]) -> None:
-        """Look up these transactions in order, until the budget is spent or the nodes failed too often."""
+        """Look up these transactions in order until the budget is spent or the nodes have failed too often."""
         wanted = [signature for signature in dict.fromkeys(signatures) if signature not in self._facts]
         while wanted and not self.is_finished:
             part, rest = wanted[: self.at_once], wanted[self.at_once :]
@@ -269,9 +276,9 @@ class _Lookups:
 
 
 def pays(facts: TransactionFacts, watch: Watch) -> bool:
-    """Return whether the watch's reference can claim a transfer of this transaction."""
-    # An unreadable transaction without a sender has an unknown format, so it may pay. One with a sender is too large to
-    # read: a stranger's junk, since no wallet makes such payments.
+    """Whether the watch's reference can claim a transfer of this transaction."""
+    # An unreadable transaction without a sender has an unknown format, so it may pay. An unreadable transaction with a
+    # sender is too large. No wallet makes such payments, so it can be ignored.
     if not facts.is_readable:
         return not facts.sender
     return facts.succeeded and any(
@@ -305,7 +312,7 @@ def _status_call(gap: _Gap) -> Call:
 
 
 def _checked(results: list[Any]) -> list[Any]:
-    """Return the results of pairs of calls if all are readable. Raises ChainError."""
+    """Return the results of pairs of calls. Raises ChainError if one can't be parsed."""
     for listed, status in zip(results[::2], results[1::2], strict=True):
         _listed(listed)
         if len(sequence(value_of(status))) != 1:

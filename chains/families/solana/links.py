@@ -5,7 +5,7 @@ from urllib.parse import quote
 from chains.families.base import LinkTerms
 from chains.families.solana.references import reference_key
 
-# The maximum length, in encoded characters. Cameras have trouble with the QR codes of longer texts.
+# The maximum length in encoded characters. Cameras have trouble with QR codes of longer links.
 _MAX_LABEL = 48
 _MAX_MESSAGE = 60
 _ELLIPSIS = quote("…")
@@ -24,7 +24,7 @@ def solana_pay(terms: LinkTerms) -> str:
 
 
 def _fitting(text: str, limit: int) -> str:
-    """Return `text` encoded for a link, cut at `limit` encoded characters, but not inside a character."""
+    """Encode `text` for a link. Cut it at `limit` encoded characters, but not inside a character."""
     text = " ".join(text.split())
     whole = quote(text, safe="")
     if len(whole) <= limit:

@@ -36,7 +36,7 @@ def normalise_address(text: str) -> str:
 
 
 def find_address(text: str) -> str:
-    """Return `text` if it looks like an address, payable or not; else ""."""
+    """Return `text` if it looks like an address; else "". The address may not be payable."""
     return text if _ADDRESS.fullmatch(text) else ""
 
 
@@ -68,7 +68,7 @@ def read_signature(text: str) -> str:
 
 
 def solana_signature(text: str) -> Signature | None:
-    """Return the signature in `text`, 64 bytes in base58 or base64; None for anything else."""
+    """Parse a signature: 64 bytes in base58 or base64. Return None for anything else."""
     if len(text) > _LONGEST_SIGNATURE:
         return None
     try:

@@ -1,7 +1,7 @@
 """Convert a request's 16-byte reference to a Solana account key and back (Solana Pay: references are 32-byte keys).
 
-The second half of the key is a checksum of the first, so that other keys aren't mistaken for references. The key has no
-private key, and its address needs no account.
+The second half of the key is a checksum of the first, so that other keys aren't mistaken for references. There is no
+private key for it, and no account is needed at its address.
 """
 
 from hashlib import sha256
@@ -13,14 +13,14 @@ _DOMAIN = b"quittance reference"
 
 
 def reference_key(reference: bytes) -> str:
-    """Return the account key, in base58, that carries this 16-byte reference. Raises ValueError for another length."""
+    """Return the account key, in base58, that contains this 16-byte reference. Raises ValueError for another length."""
     if len(reference) != REFERENCE_BYTES:
         raise ValueError(f"a reference has {REFERENCE_BYTES} bytes, not {len(reference)}")
     return str(Pubkey(reference + _check(reference)))
 
 
 def reference_of(key: str) -> bytes | None:
-    """Return the reference that an account key carries, or None for any other key."""
+    """Return the reference that an account key contains; None if it contains none."""
     try:
         whole = bytes(Pubkey.from_string(key))
     except ValueError:

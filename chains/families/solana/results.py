@@ -88,7 +88,7 @@ def base64_data(result: Any) -> bytes:
 def base58_data(text: str) -> bytes | None:
     """Decode base58; None if `text` is not base58."""
     number = 0
-    # Ten digits at once, so that the large number is multiplied a tenth as often.
+    # Ten digits at once: this multiplies the large number a tenth as often.
     for start in range(0, len(text), _DIGITS_AT_ONCE):
         part, small = text[start : start + _DIGITS_AT_ONCE], 0
         for character in part:

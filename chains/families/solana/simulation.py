@@ -1,4 +1,4 @@
-"""Parse the result of a simulated transaction, and why it failed."""
+"""Parse the result of a simulation, and the reason for its failure."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from chains.rpc.json_rpc import RpcFault
 PAYER_LEFT_TOO_LITTLE = {"InsufficientFundsForRent": {"account_index": 0}}
 """The payer would keep some lamports, but fewer than the rent-exempt minimum."""
 _PAYER_CANNOT_PAY = ("AccountNotFound", "InsufficientFundsForFee", PAYER_LEFT_TOO_LITTLE)
-# The System Program's log line for a transfer that its source can't afford.
+# The System Program's log line if the source of a transfer lacks lamports.
 _TOO_FEW_LAMPORTS = re.compile(r"^Transfer: insufficient lamports (\d{1,20}), need (\d{1,20})$")
 
 
@@ -20,8 +20,8 @@ _TOO_FEW_LAMPORTS = re.compile(r"^Transfer: insufficient lamports (\d{1,20}), ne
 class Simulation:
     """The result of a simulation.
 
-    `units` is None if the node doesn't return it. `accounts` are the requested accounts in their state afterwards.
-    `note` is the error with the last log line.
+    `units` is None if the node doesn't return it. `accounts` has the requested accounts after the transaction. `note`
+    is the error and the last log line.
     """
 
     units: int | None
@@ -38,7 +38,7 @@ class Simulation:
 
 
 def read_simulation(result: Any, *, account_count: int = 0) -> Simulation:
-    """Parse the result of `simulateTransaction`. Raises ChainError, also if accounts are missing."""
+    """Parse the result of `simulateTransaction`. Raises ChainError if it is malformed or lacks accounts."""
     if isinstance(result, RpcFault):
         raise ChainError(f"the node could not simulate: {result.message}")
     value = mapping(value_of(result))

@@ -1,4 +1,4 @@
-"""Build unsigned Solana transfers: v0 messages with a compute budget, and the reference as a read-only key."""
+"""Build unsigned Solana transfers: v0 messages with a compute budget and the reference as a read-only key."""
 
 import base64
 from collections.abc import Sequence
@@ -32,7 +32,9 @@ _MICRO = 10**6
 
 @dataclass(frozen=True)
 class Budget:
-    """A transaction's limit of compute units, its price for each in millionths of a lamport, and its signatures."""
+    """A transaction's limit of compute units, the price per unit in millionths of a lamport, and the number of
+    signatures.
+    """
 
     units: int
     price: int
@@ -44,7 +46,7 @@ class Budget:
         return self.signatures * SIGNATURE_FEE + -(-self.units * self.price // _MICRO)
 
     def at_most(self, fee: int) -> "Budget":
-        """Return the budget with a lower price if it would cost more than this, in lamports."""
+        """Lower the price if the budget would cost more than this number of lamports."""
         price = max(fee - self.signatures * SIGNATURE_FEE, 0) * _MICRO // self.units
         return replace(self, price=min(self.price, price))
 
@@ -88,10 +90,10 @@ def token_transfer(
     memo: str | None = None,
     opened_by: str | None,
 ) -> list[Instruction]:
-    """Return the instructions that create the recipient's token account if needed, and move the parts there.
+    """Return the instructions that create the recipient's token account if needed, and move the parts to it.
 
-    Each transfer carries the reference. With `memo`, a memo is directly before each transfer. `opened_by` pays the rent
-    of a new token account; None if there is one already.
+    Each transfer contains the reference. With `memo`, a memo is directly before each transfer. `opened_by` pays the
+    rent of a new token account. None if the account exists.
     """
     payer, owner = Pubkey.from_string(sender), Pubkey.from_string(recipient)
     address, program = Pubkey.from_string(mint.address), Pubkey.from_string(mint.program)
@@ -124,7 +126,7 @@ def unsigned(
     blockhash: str,
     tables: Sequence[AddressLookupTableAccount] = (),
 ) -> str:
-    """Return the v0 transaction in base64, with zeros in place of its signatures; `payer` pays the fee."""
+    """Return the v0 transaction in base64. Zeros replace its signatures. `payer` pays the fee."""
     limits = [set_compute_unit_limit(budget.units), set_compute_unit_price(budget.price)]
     message = MessageV0.try_compile(
         Pubkey.from_string(payer), [*limits, *instructions], tables, Hash.from_string(blockhash)

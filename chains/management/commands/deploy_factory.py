@@ -33,13 +33,14 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(transactions))
 
     def _is_deployed(self, chain: Chain, contracts: DepositContracts) -> bool:
-        """Return whether the factory is deployed. Raises CommandError if it can't work on this chain."""
+        """Whether the factory is deployed. Raises CommandError if the factory can't work on this chain."""
         try:
             client = get_client(chain)
             code = client.contract_code(contracts.factory)
             has_deployer = client.contract_code(contracts.deployer) != b""
         except ChainError as error:
-            # The transaction is the same on every chain, so it can be signed before a node is configured.
+            # Go on without a node: the transaction is the same on every chain, so it can be signed before a node is
+            # configured.
             self.stderr.write(f"Not checked with a node of {chain.name}: {error}")
             return False
         if code and code != contracts.factory_code:

@@ -15,7 +15,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--verify",
             action="store_true",
-            help="first compare chain ids and token decimals with the nodes",
+            help="compare chain ids and token decimals with the nodes before loading",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-/** The networks of this deployment, from the page's data: names, coins and explorers by chain id. */
+/** The networks of this deployment: names, coins and explorers by chain id. They come with the page. */
 
 import { webUrl } from "./dom";
 import type { Chain, Checkout } from "./server/types";
@@ -27,14 +27,14 @@ export class Chains {
     return [...this.byId.values()].filter((chain) => chain.chain_type === family);
   }
 
-  /** The URL of a transaction in the block explorer, or null. */
+  /** The URL of the transaction in a block explorer, or null. */
   transactionUrl(chainId: number, hash: string): string | null {
     const base = webUrl(this.get(chainId)?.explorer_url ?? null);
     return base && `${base.replace(/\/+$/, "")}/tx/${encodeURIComponent(hash)}`;
   }
 }
 
-/** Read the networks from the page's data; without it, only the request's own. */
+/** Read the networks from the page's data. Without that, there is only the request's own network. */
 export function readChains(data: HTMLElement | null, checkout: Checkout): Chains {
   return new Chains(data ? (JSON.parse(data.textContent ?? "[]") as Chain[]) : [], checkout.chain);
 }

@@ -1,9 +1,9 @@
-/** A QR code as an SVG element, built without markup because of the page's Trusted Types policy. */
+/** A QR code as an SVG element. It isn't parsed from markup, because the page's Trusted Types policy forbids that. */
 
 import { encode } from "uqr";
 
 const SVG = "http://www.w3.org/2000/svg";
-/** ISO/IEC 18004 requires a margin of four modules around the code. */
+/** The margin around the code, in modules, as ISO/IEC 18004 requires. */
 const QUIET_ZONE = 4;
 
 /** Draw the code, black on white in every theme. */

@@ -1,6 +1,6 @@
 /**
- * Every sentence the script can show, by name. The words are in checkout/messages/, one file per language, and come
- * with the page: for a new sentence, add its key to en.json and to each other file, and a line here.
+ * All sentences that the script can show, by name. The texts come with the page, from one file per language in
+ * checkout/messages/. For a new sentence, add its key to en.json and to each other file, and a line here.
  */
 
 import { group, say, unit } from "./language";

@@ -28,14 +28,14 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** The text, with marked amounts and symbols in elements that browsers don't translate. */
+/** The text. Marked amounts and symbols are in elements that browsers don't translate. */
 function nodeOf(text: string): Node | string {
   const parts = partsOf(text);
   if (parts.length === 1) return text;
   const nodes = parts.map((part, index) => (index % 2 ? el("bdi", {}, part) : part)).filter(Boolean);
   const [first] = nodes;
   if (nodes.length === 1 && first) return first;
-  // One element, so that a flex container doesn't lay out each part on its own.
+  // Wrapped in one element. Otherwise a flex container would place each part separately.
   const whole = document.createElement("span");
   whole.append(...nodes);
   return whole;
@@ -52,7 +52,7 @@ export function button(
   return element;
 }
 
-/** A link that opens in a new tab; plain text if the URL is not http or https. */
+/** A link that opens in a new tab. If the URL is not http or https, it is plain text. */
 export function externalLink(href: string | null, text: string, id?: string): Node {
   const url = webUrl(href);
   if (!url) return document.createTextNode(text);
@@ -65,7 +65,7 @@ export function linkButton(id: string, kind: "primary" | "secondary", href: stri
   return el("a", { id, class: `button button--${kind}`, href, rel: "noopener" }, text);
 }
 
-/** `text` if it is an http or https URL, else null: a `javascript:` URL would run a script. */
+/** Return `text` if it is an http or https URL, or else null. A `javascript:` URL would run a script. */
 export function webUrl(text: string | null): string | null {
   if (!text) return null;
   try {
@@ -75,7 +75,7 @@ export function webUrl(text: string | null): string | null {
   }
 }
 
-/** The letter that replaces a missing picture. */
+/** The letter to show in place of a missing picture. */
 export function initial(name: string): string {
   return ([...name][0] ?? "").toUpperCase();
 }
@@ -86,7 +86,7 @@ export function byId(id: string): HTMLElement {
   return element;
 }
 
-/** Copies the text of each `[data-copy]` button's target, and says so. */
+/** Makes each `[data-copy]` button copy the text of its target, and confirm that. */
 export function enableCopyButtons(root: HTMLElement, copied: string, announce: (text: string) => void): void {
   root.addEventListener("click", (event) => {
     const pressed = (event.target as Element).closest<HTMLButtonElement>("button[data-copy]");
@@ -105,7 +105,7 @@ async function copyFrom(
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Without a secure context there is no clipboard: leave the text selected, ready to copy by hand.
+    // Without a secure context there is no clipboard. Select the text, so that the customer can copy it.
     getSelection()?.selectAllChildren(target);
     return;
   }

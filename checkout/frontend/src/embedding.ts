@@ -1,7 +1,7 @@
 /**
- * The page inside a shop's page. It sends the payment's status only to a registered origin that sent a greeting first.
- * It opens links in the shop's window, and offers to open itself in a new tab, because many wallets don't work in
- * embedded pages.
+ * The page inside a shop's page. It sends the payment's status only to an origin that the merchant has registered, and
+ * that has sent a greeting. Links open in the shop's window. The page also offers to open itself in a new tab, because
+ * many wallets don't work in embedded pages.
  */
 
 import { copy } from "./copy";
@@ -38,7 +38,10 @@ export class Embedding {
     new ResizeObserver(() => this.measure()).observe(document.body, { box: "border-box" });
   }
 
-  /** Sends the payment's status to the shop's page. `isBusy`: a wallet's prompt is open, so the page must stay open. */
+  /**
+   * Sends the payment's status to the shop's page. `isBusy`: a wallet's prompt is open, so the shop must not close the
+   * page.
+   */
   tell(status: string, isBusy: boolean): void {
     this.status = { status, is_busy: isBusy };
     if (this.wayOut) this.wayOut.hidden = !PAYABLE.includes(status);
@@ -75,7 +78,7 @@ export class Embedding {
     return this.isClosable;
   }
 
-  /** Leaving without paying closes the overlay; other links to the shop open in its window. */
+  /** The link to leave without paying closes the overlay. Other links to the shop open in its window. */
   private lead(event: MouseEvent): void {
     const link = (event.target as Element).closest<HTMLAnchorElement>("a[href]");
     if (!link || link.target || event.defaultPrevented) return;
@@ -100,7 +103,7 @@ function wayOut(address: string): HTMLElement {
   return el("div", { class: "own-tab" }, el("p", {}, copy.embedded.hint), link);
 }
 
-/** The origins that the merchant has registered: only they receive messages. */
+/** The origins that the merchant has registered. Only they receive messages. */
 export function originsAround(): string[] {
   return document.getElementById("embed-origins")?.dataset.value?.split(" ") ?? [];
 }

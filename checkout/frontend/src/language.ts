@@ -1,25 +1,25 @@
-/** The page's language: its messages, which are part of the page, and its formats for numbers and times. */
+/** The page's language: the messages, and the formats of numbers and times. The messages are in the page's data. */
 
 import type english from "../../messages/en.json";
 import { inMarks } from "./marks";
 
-/** The keys of the messages. Messages in `page.` are used on the server only. */
+/** The keys of the messages. Messages in `page.` are only used on the server. */
 export type Key = keyof typeof english;
 
-/** A message, or its forms by plural category, of which `count` selects one. */
+/** A message, or its forms by plural category. `count` selects the form. */
 type Message = string | Readonly<Record<string, string>>;
 
 const messages = JSON.parse(document.getElementById("messages-data")?.textContent ?? "") as Readonly<Record<string, Message>>;
 const { lang, dir } = document.documentElement;
 const isEnglish = lang === "en";
-// Amounts use western digits in every language, so the numbers beside them do, too.
+// Amounts use western digits in every language. So the other numbers use them, too.
 const locale = `${lang}-u-nu-latn`;
 const plurals = new Intl.PluralRules(lang);
 const separators = new Intl.NumberFormat(locale).formatToParts(12345.6);
 const separator = (type: "decimal" | "group"): string => separators.find((part) => part.type === type)?.value ?? "";
 const SEPARATORS: Readonly<Record<string, string>> = { ".": separator("decimal"), ",": separator("group") };
 
-/** Placeholders for amounts, symbols and codes, which translators would damage: "SOL" would become "sun". */
+/** These placeholders contain amounts, symbols and codes. A translator would damage them: "SOL" would become "sun". */
 const UNTRANSLATED = new Set(
   "allowed amount code fee held paid required rest token total usd usdIn usdOut wanted".split(" "),
 );
@@ -34,53 +34,53 @@ export function say(key: Key, values: Readonly<Record<string, string | number>> 
   });
 }
 
-/** Return the messages whose keys begin with `prefix`, by the rest of the key. */
+/** Return the messages whose keys begin with `prefix`. The result has the rest of the key. */
 export function group(prefix: string): Readonly<Record<string, string>> {
   const entries = Object.entries(messages).filter(([key]) => key.startsWith(prefix));
   return Object.fromEntries(entries.map(([key, text]) => [key.slice(prefix.length), String(text)]));
 }
 
-/** Codes whose server messages address developers, not customers. */
+/** For these codes, the server's message is for developers. The page shows its own. */
 const FOR_PROGRAMS = new Set(["rate_limited", "deposit_address_unavailable", "sponsoring_unavailable"]);
 
 /**
- * Return the message for a server's code. On English pages the server's sentence is used, which is more specific; on
- * others the translation, or the server's sentence for a code without one.
+ * Return the message for a server's code. On English pages, it is the server's sentence, which is more specific. On
+ * other pages, it is the translation. If a code has none, it is the server's sentence.
  */
 export function messageFor(kind: "failure" | "refusal" | "detail", code: string, sentence: string): string {
   const text = isEnglish && sentence && !FOR_PROGRAMS.has(code) ? sentence : String(messages[`${kind}.${code}`] ?? sentence);
   return text.replace(LONG_HASH, "$1…$2");
 }
 
-/** A transaction's hash in a sentence; the page shows the whole hash in a box of its own. */
+/** A transaction's hash in a sentence. The page shows the hash in a box, so the sentence needs only its place. */
 const LONG_HASH = /\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b/gi;
 
 const FROM_RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
-/** Characters that change the direction of text; no name needs them. */
+/** Characters that change the direction of text. No name needs them. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]/g;
 
-/** A decimal string with the language's separators; in `text`, a comma separates groups. */
+/** Format a decimal string with the language's separators. In `text`, commas separate groups of digits. */
 export function inDigits(text: string): string {
   return text.replace(/[.,]/g, (mark) => SEPARATORS[mark] ?? mark);
 }
 
-/** An amount of a currency, given as a decimal string. */
+/** Format an amount of a currency. The amount is a decimal string. */
 export function inCurrency(amount: string, currency: string): string {
   try {
-    // Browsers that support decimal strings format them exactly.
+    // Browsers that support decimal strings format them without rounding errors.
     return new Intl.NumberFormat(locale, { style: "currency", currency }).format(amount as unknown as number);
   } catch {
     return `${amount} ${currency}`;
   }
 }
 
-/** Isolate a name that may run in the other direction than its surrounding text. */
+/** Isolate a name, because its direction may differ from that of the text around it. */
 export function isolated(text: string): string {
   const own = text.replace(TURNING, "");
   return dir === "rtl" || FROM_RIGHT_TO_LEFT.test(own) ? inMarks(own) : own;
 }
 
-/** Isolate an amount or symbol. `el` marks the text between them as not to be translated. */
+/** Isolate an amount or symbol. `el` keeps the text between the marks from being translated. */
 export function untranslated(text: string): string {
   return text ? inMarks(text.replace(TURNING, "")) : text;
 }

@@ -1,4 +1,4 @@
-/** The checkout page: connects the payment request's state with the payment flow, and selects the screen to show. */
+/** The checkout page. It connects the payment request's state with the payment flow, and selects the screen to show. */
 
 import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
@@ -208,7 +208,7 @@ class CheckoutPage {
     return this.isScriptBlocked && !this.wallets.isAnyHere;
   }
 
-  /** Continue with the wallet from before a reload, unless the customer has already chosen one. */
+  /** After a reload, continue with the same wallet, unless the customer has already chosen one. */
   private resume(wallet: Wallet, choice: Choice | null): void {
     const isFree = this.root.dataset.screen === "choose" && this.flow.step.at === "choose";
     if (isFree) void this.flow.resume(wallet, choice);
@@ -238,7 +238,7 @@ class CheckoutPage {
     this.render();
   }
 
-  /** Track a transaction that a wallet on this page sent. */
+  /** Follow a transaction that a wallet on this page sent. */
   private sent(transaction: SentTransaction, by: Sender): void {
     this.outbox.remember(transaction, by);
     this.wasInFlight = true;
@@ -254,7 +254,7 @@ class CheckoutPage {
     this.render();
   }
 
-  /** Submit the transaction of a batch, unless another tab already has. */
+  /** Submit the transaction of a batch, if no other tab has done so. */
   private batchMined({ id, chainId, routeId, by }: batches.Batch, hash: string): void {
     this.outbox.reread();
     if (!this.outbox.batches.some((batch) => batch.id === id)) return;
@@ -262,7 +262,10 @@ class CheckoutPage {
     this.sent({ transaction_hash: hash, chain_id: chainId, route_id: routeId }, by);
   }
 
-  /** Submit the transaction that may have paid. Not as the page's own: if it did not pay, the batch stays in doubt. */
+  /**
+   * Submit the transaction that may have paid. It doesn't count as this page's own: if it did not pay, the outcome of
+   * the batch is still unknown.
+   */
   private batchEnded(batch: batches.Batch, hash: string | null): void {
     const { tone, text } = batchNotice(batch);
     if (hash && !this.outbox.knows(hash)) this.send({ transaction_hash: hash, chain_id: batch.chainId, route_id: batch.routeId });
@@ -284,7 +287,7 @@ class CheckoutPage {
   private authorized({ routeId }: SignedTransfer, payment: Payment): void {
     this.outbox.authorized(routeId, payment.id);
     const { payments } = this.checkout;
-    // Until the next poll lists it.
+    // Shown until the next poll returns it.
     if (!payments.some(({ id }) => id === payment.id)) this.checkout = { ...this.checkout, payments: [payment, ...payments] };
     this.signers.settle(routeId, null);
     this.poll.now();
@@ -321,7 +324,7 @@ class CheckoutPage {
     const isOwn = this.outbox.isOwn(hash);
     this.outbox.drop(hash);
     if (!isOwn && this.finder.rejected(hash, text)) return this.render();
-    // An error about an entered hash must not interrupt a payment in progress.
+    // An error about the entered hash must not interrupt a payment in progress.
     if (isOwn || this.flow.step.at === "choose") this.flow.restart({ tone: "error", text });
     else this.panel.announce(text);
   }
@@ -336,7 +339,7 @@ class CheckoutPage {
     return this.checkout.status === "active" && !this.isTimeUp;
   }
 
-  /** Whether a payment is due, by the state that the server and this browser's other tabs have now. */
+  /** Whether a payment is still due. The server and this browser's other tabs are checked now. */
   private async isStillDue(): Promise<boolean> {
     await this.poll.refresh();
     this.outbox.reread();
@@ -344,7 +347,7 @@ class CheckoutPage {
     return this.isPayable() && !this.underWay.isAny;
   }
 
-  /** The number of steps back from this screen; 0 once a payment is under way. */
+  /** The number of steps back from this screen. While a payment is under way, it is 0. */
   private depth(): number {
     return this.isPayable() && !this.underWay.isAny ? this.flow.depth : 0;
   }
@@ -386,7 +389,7 @@ class CheckoutPage {
     }
     if (this.isTimeUp) return outcomes.timeUpScreen();
     const warningElement = warning && !failed ? paymentWarning(warning, checkout, chains, warned, isMine) : null;
-    // Don't interrupt an open wallet prompt: the customer may be signing it.
+    // Don't interrupt an open prompt of the wallet. The customer may be signing.
     if (checkout.is_available === false && !AT_THE_WALLET.has(this.flow.step.at)) {
       return outcomes.unavailableScreen(checkout, [partialBox(checkout), warningElement]);
     }

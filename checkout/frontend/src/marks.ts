@@ -1,4 +1,4 @@
-/** Invisible marks around text that runs in its own direction; `el` also keeps it from being translated. */
+/** Invisible marks around text that has its own direction. `el` also keeps the text from being translated. */
 
 /** Unicode's FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE. */
 const MARKS = /[\u2068\u2069]/g;
@@ -12,7 +12,7 @@ export function withoutMarks(text: string): string {
   return text.replace(MARKS, "");
 }
 
-/** The parts of a text, alternating: outside of the marks, and between them. */
+/** The parts of a text. They are alternately outside and between marks. */
 export function partsOf(text: string): string[] {
   return text.split(/\u2068([^\u2068\u2069]*)\u2069/);
 }

@@ -1,15 +1,15 @@
 /**
- * The messages that the checkout and the shop's page around it send to each other by postMessage. A listener gets only
- * the request's id and its status, which prove nothing until the shop's server confirms them.
+ * The checkout and the shop's page around it send each other these messages, by postMessage. They contain only the
+ * request's id and status. They prove nothing: the shop's server must check the status.
  */
 
 export const VERSION = 1;
 
-/** The shop's page sends this first; the checkout responds to that page only. */
+/** The shop's page sends this first. The checkout sends messages only to that page. */
 export interface Hello {
   quittance: typeof VERSION;
   type: "hello";
-  /** Whether the shop's page can close the checkout: it is an overlay, not a part of the page. */
+  /** Whether the shop's page can close the checkout. It can if the checkout is an overlay. */
   closable: boolean;
 }
 

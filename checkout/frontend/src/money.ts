@@ -1,4 +1,4 @@
-/** Amounts in the customer's language. Strings and big integers throughout: no amount is ever a floating-point number. */
+/** Amounts in the customer's language. All amounts are strings or big integers, never floating-point numbers. */
 
 import { inCurrency, inDigits, untranslated } from "./language";
 import type { Amount } from "./server/types";
@@ -6,25 +6,25 @@ import type { Amount } from "./server/types";
 const SHORT_DIGITS = 6;
 const COST_DIGITS = 8;
 const ESTIMATE_DIGITS = 3;
-/** 999,999,999,999 is the most that a row shows. */
+/** A row shows up to 999,999,999,999. */
 const LONGEST_WHOLE = 12;
 const DECIMAL = /^\d+(\.\d+)?$/;
-/** The decimals of values in US dollars while they are added. */
+/** The number of decimals with which values in US dollars are added. */
 const SCALE = 18;
 const CENT = 10n ** BigInt(SCALE - 2);
 
-/** The whole amount without trailing zeros, but with two fraction digits if the token has them. */
+/** Format the exact amount. Trailing zeros are removed, but two fraction digits stay if the token has them. */
 export function plain(amount: Amount): string {
   return inDigits(exact(amount));
 }
 
-/** The same with a decimal point in every language, as wallets expect it. */
+/** The same, but with a decimal point in every language, because wallets expect that. */
 export function exact(amount: Amount): string {
   const [whole = "0", fraction = ""] = amount.formatted.split(".");
   return joined(whole, fraction, Math.min(2, amount.decimals));
 }
 
-/** An amount less a part of it; zero if the part is larger. */
+/** Subtract a part from an amount. If the part is larger, return zero. */
 export function less(amount: Amount, part: Amount): Amount {
   const left = BigInt(amount.raw) - BigInt(part.raw);
   const raw = (left > 0n ? left : 0n).toString();
@@ -32,8 +32,8 @@ export function less(amount: Amount, part: Amount): Amount {
 }
 
 /**
- * A wallet's balance, short enough for a row: six fraction digits, two from 1,000 on and none from 1,000,000 on. The
- * rest is cut off, since rounding up would show more than there is.
+ * Format a wallet's balance for a row. It has six fraction digits, from 1,000 on two, and from 1,000,000 on none. It is
+ * rounded down, so that it isn't more than there is.
  */
 export function held(amount: Amount): string {
   const [digits = "0", fraction = ""] = amount.formatted.split(".");
@@ -47,13 +47,19 @@ export function held(amount: Amount): string {
   return inDigits(shown);
 }
 
-/** An amount that a wallet needs, with the digits of `held`; rounded up, since less would not be enough. */
+/**
+ * Format an amount that a wallet needs, with as many digits as `held`. It is rounded up, because less would not be
+ * enough.
+ */
 export function needed(amount: Amount): string {
   const [whole = "0", fraction = ""] = roundedUp(amount).split(".");
   return inDigits(joined(grouped(whole), fraction, fraction.length));
 }
 
-/** An amount that leaves a wallet, in eight significant digits; rounded up, so that no more leaves than is shown. */
+/**
+ * Format an amount that leaves a wallet, with eight significant digits. It is rounded up, so that no more leaves the
+ * wallet than shown.
+ */
 export function costs(amount: Amount): string {
   return inDigits(roundedUp(amount));
 }
@@ -69,7 +75,7 @@ function roundedUp(amount: Amount): string {
   return joined(digits.slice(0, point), digits.slice(point), Math.min(2, amount.decimals));
 }
 
-/** An estimate: the whole part, and fraction digits up to three significant digits in all. */
+/** Format an estimate. It has three significant digits, or the whole part if that has more. */
 export function about(amount: Amount): string {
   const text = exact(amount);
   const [whole = "", fraction = ""] = text.split(".");
@@ -79,7 +85,10 @@ export function about(amount: Amount): string {
   return inDigits(joined(whole, fraction.slice(0, places), 0));
 }
 
-/** US dollars, rounded to the cent; empty if the value is not known. A value above zero but below a cent is shown as `< $0.01`, not as zero. */
+/**
+ * Format US dollars, rounded to the cent. The text is empty if the value is unknown. A value between zero and a cent is
+ * `< $0.01`.
+ */
 export function dollars(usd: string | null | undefined): string {
   if (!usd || !DECIMAL.test(usd)) return "";
   const units = scaled(usd);
@@ -88,27 +97,30 @@ export function dollars(usd: string | null | undefined): string {
   return untranslated(inCurrency(amountOf(cents.toString(), 2).formatted, "USD"));
 }
 
-/** The value of an amount. A price source may round the value of a small amount to zero, so it is less than a cent. */
+/**
+ * Format the value of an amount. A price source may round the value of a small amount to zero: it is shown as less than
+ * a cent.
+ */
 export function worth(amount: Amount, usd: string | null | undefined): string {
   const isRoundedOff = /^0+(\.0+)?$/.test(usd ?? "") && !isZero(amount);
   return dollars(isRoundedOff ? "0.001" : usd);
 }
 
-/** The loss between two values in US dollars; null if one is unknown, or if nothing is lost. */
+/** The loss between two values in US dollars. Null if a value is unknown, or if nothing is lost. */
 export function lost(sent: string | null | undefined, received: string | null | undefined): string | null {
   if (!sent || !received || !DECIMAL.test(sent) || !DECIMAL.test(received)) return null;
   const units = scaled(sent) - scaled(received);
   return units > 0n ? amountOf(units.toString(), SCALE).formatted : null;
 }
 
-/** Compare two decimal strings: below zero if the first is larger. Null is less than anything. */
+/** Compare two decimal strings. The result is negative if the first one is larger. Null is the smallest. */
 export function larger(one: string | null, other: string | null): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null);
   const [a, b] = [scaled(one), scaled(other)];
   return a === b ? 0 : a > b ? -1 : 1;
 }
 
-/** The sum of decimal strings; null if one of them is unknown. */
+/** The sum of decimal strings. Null if one of them is unknown. */
 export function sum(parts: readonly (string | null | undefined)[]): string | null {
   if (parts.some((part) => part === null || part === undefined)) return null;
   const total = parts.reduce<bigint>((all, part) => all + scaled(part ?? ""), 0n);

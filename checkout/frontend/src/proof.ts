@@ -1,4 +1,4 @@
-/** Lets a wallet of this browser fill in the payer proof forms, which also work without it. */
+/** Lets a wallet in this browser fill in the payer proof forms. They also work without this script. */
 
 import { copy } from "./copy";
 import { button, byId, el } from "./dom";
@@ -10,13 +10,14 @@ import type { Wallet } from "./wallets/wallet";
 import * as wallet from "./wallets/wallet";
 import { discoverWallets } from "./wallets/wallets";
 
-// The script for Solana wallets uses these two modules of its page (`shared.ts` lists those of the checkout).
+// The script for Solana wallets uses these two modules of this page. (On the checkout page, it uses those in
+// `shared.ts`.)
 Object.assign(window, { checkoutModules: { "wallets/refusals": refusals, "wallets/wallet": wallet } });
 
 const place = byId("wallets");
 revealOwn();
 const { wants, address, continues, solana = "" } = place.dataset;
-/** Whether a wallet's button leads to a signature, now or on the next page. */
+/** Whether a button of a wallet leads to a signature, on this or the next page. */
 const signs = wants === "signature" || continues !== undefined;
 const chain = JSON.parse(byId("chain-data").textContent ?? "") as Chain;
 const notice = el("p", { class: "notice", hidden: "" });
@@ -44,7 +45,7 @@ function offered(wallet: Wallet, index: number): HTMLElement {
   return button(`wallet-${index}`, signs && index === 0 ? "primary" : "secondary", label, () => void use(wallet));
 }
 
-/** Fold the form away once, unless it shows an error. The wallet's button is then the page's only primary one. */
+/** Fold the form once, unless it shows an error. Then the wallet's button is the only primary button. */
 function foldOtherWay(): void {
   const other = document.getElementById("other-way");
   const own = other?.querySelector(".button--primary");
@@ -68,7 +69,7 @@ async function use(wallet: Wallet): Promise<void> {
   }
 }
 
-/** Show the wallets at once, without a warning, in the browser that submitted the transaction. */
+/** If this browser submitted the transaction, show the wallets at once and without a warning. */
 function revealOwn(): void {
   const own = document.getElementById("prove-mine");
   const { request = "", hash = "" } = own?.dataset ?? {};
@@ -78,7 +79,7 @@ function revealOwn(): void {
 }
 
 async function sign(wallet: Wallet, connected: string): Promise<void> {
-  // A refund's page can't know which account paid: the service checks whose signature it is.
+  // The page of a refund doesn't know which account paid. The service checks the signer.
   const shown = address ? [connected, ...(await wallet.accounts().catch(() => []))] : [connected];
   const account = shown.find((one) => !address || isSame(one, address));
   if (!account) return showNotice(info(copy.byHand.otherAccount(wallet.name, address ?? "")));
@@ -90,7 +91,7 @@ async function sign(wallet: Wallet, connected: string): Promise<void> {
   (byId("signed") as HTMLFormElement).requestSubmit();
 }
 
-/** EVM addresses ignore case; Solana's are case-sensitive. */
+/** EVM addresses ignore case. Solana addresses are case-sensitive. */
 function isSame(one: string, other: string): boolean {
   return chain.chain_type === "evm" ? one.toLowerCase() === other.toLowerCase() : one === other;
 }

@@ -1,4 +1,7 @@
-/** The modules that the parts of the script use, too: they are loaded later, and built without a copy (`parts.mjs`). */
+/**
+ * The modules of the main script that other parts of the script also use. The parts are loaded later, and don't contain
+ * a copy of them (`parts.mjs`).
+ */
 
 import * as chains from "./chains";
 import * as copy from "./copy";

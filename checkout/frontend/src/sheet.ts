@@ -1,4 +1,4 @@
-/** The pages beside the checkout work without a script; this one adds the copy buttons. */
+/** The script of the pages beside the checkout. It adds the copy buttons. Without it, the pages work too. */
 
 import { byId, enableCopyButtons } from "./dom";
 

@@ -9,18 +9,18 @@ import { Transport } from "./transport.js";
 export interface ClientOptions {
   /** The deployment's URL, such as `https://pay.example.com`. */
   baseUrl: string;
-  /** Timeout in milliseconds for each attempt; default: 30000. */
+  /** The timeout of each attempt in milliseconds. Default: 30000. */
   timeoutMs?: number;
   /**
-   * The maximum number of retries after a failed connection, 429, 5xx or 409 `idempotency_key_in_use`; default: 3.
-   * Pauses grow, and are never shorter than the service's `Retry-After`.
+   * The maximum number of retries. A call is retried after a failed connection, 429, 5xx or 409
+   * `idempotency_key_in_use`. The pauses grow, and are at least as long as the service's `Retry-After`. Default: 3.
    */
   maxRetries?: number;
   /** Replaces the global `fetch`. */
   fetch?: typeof fetch;
 }
 
-/** Calls the API of one Quittance deployment with one key. Throws TypeError for a malformed key or address. */
+/** Calls the API of one Quittance deployment with one key. Throws TypeError for a malformed key or URL. */
 export class Client {
   readonly chains: Chains;
   readonly currencies: Currencies;

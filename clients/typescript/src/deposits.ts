@@ -1,15 +1,13 @@
-/**
- * Recomputes deposit addresses and builds sweeps. Works offline, without an API key or the service.
- */
+/** Recomputes deposit addresses and builds sweeps. It works offline, without an API key. */
 import { keccak256 } from "./keccak.js";
 
-/** The factory of deposit addresses. It has this address on every EVM chain; deploy it on a chain that lacks it. */
+/** The factory of deposit addresses. It has this address on every EVM chain. If a chain lacks it, deploy it there. */
 export const FACTORY = "0xc29d159942722399849F7575503fBd827902b879";
 
-/** The maximum gas of one sweep in a batch. The transaction needs this much for its last sweep. */
+/** The maximum gas of one sweep in a batch. The transaction must still have this much gas at its last sweep. */
 export const GAS_PER_SWEEP = 300_000;
 
-// The init code of a forwarder, to which the recipient is appended. Built from contracts/Forwarder.sol.
+// The init code of a forwarder, without the recipient at its end. Built from contracts/Forwarder.sol.
 const INIT_CODE =
   "60a034606457601f61017138819003918201601f19168301916001600160401b038311848410176069578084926020946040" +
   "52833981010312606457516001600160a01b038116810360645760805260405160f19081610080823960805181604b0152f3" +
@@ -24,7 +22,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const ZERO = "00".repeat(20);
 const PADDING = "00".repeat(12);
 
-/** A deposit address with its recipient and the values from which it is computed, in hex. */
+/** A deposit address with its recipient, and the values from which it is computed. All are in hex. */
 export interface Deposit {
   address: string;
   recipient: string;
@@ -34,7 +32,7 @@ export interface Deposit {
   init_code_hash: string;
 }
 
-/** One asset of a deposit address: a token's contract, or "" for the native coin. */
+/** An asset of a deposit address. `token` is the token's contract, or "" for the native coin. */
 export interface Sweep {
   deposit: Deposit;
   token: string;
@@ -72,9 +70,10 @@ export function fromSalt(salt: string, recipient: string, factory: string = FACT
 }
 
 /**
- * Returns the address of a contract that `factory` deploys by CREATE2 (EIP-1014), from its code or the code's hash.
+ * Returns the address of a contract that `factory` deploys by CREATE2 (EIP-1014). Pass its code or the hash of the
+ * code.
  *
- * Accepts the API's `deposit` object unchanged. Throws a TypeError for invalid values, or if code and hash differ.
+ * You can pass the API's `deposit` object. Throws a TypeError for invalid values, or if code and hash differ.
  */
 export function computeAddress(values: {
   factory: string;
@@ -93,9 +92,9 @@ export function computeAddress(values: {
 }
 
 /**
- * Returns the only address that a forwarder with this init code can send to.
+ * Returns the recipient in this init code. The forwarder can send to no other address.
  *
- * Throws a TypeError if it is not the code of a forwarder: then don't send money to its address.
+ * Throws a TypeError if it is not the code of a forwarder. Then don't send money to its address.
  */
 export function recipientOf(initCode: string): string {
   const code = hex(bytes(initCode, "init_code"));
@@ -106,9 +105,10 @@ export function recipientOf(initCode: string): string {
 }
 
 /**
- * Returns the unsigned transaction that deploys these deposits' forwarders, if needed, and sweeps each asset.
+ * Returns the unsigned transaction that sweeps each asset. It first deploys forwarders that don't exist yet.
  *
- * Any account may send it, on the chain with the money. Throws a TypeError for no sweeps, or deposits of several factories.
+ * Any account may send the transaction. Send it on the chain with the money. Throws a TypeError for an empty list, or
+ * for deposits of several factories.
  */
 export function buildSweep(sweeps: readonly Sweep[], gasPerSweep: number = GAS_PER_SWEEP): UnsignedTransaction {
   const [factory, ...others] = new Set(sweeps.map(({ deposit }) => deposit.factory));
@@ -133,7 +133,7 @@ function payeeDigits(address: string): string {
   return digits;
 }
 
-/** Returns the digits of an address in lower case. Throws for a wrong checksum, such as after a typing error. */
+/** Returns the digits of an address in lower case. Throws for a wrong checksum, for example after a typing error. */
 function addressDigits(text: string): string {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
     throw new TypeError(`${text} is not an address: it should be 0x and 40 hexadecimal digits.`);

@@ -18,19 +18,19 @@ export interface ErrorFields {
 
 /** The base of all errors of this package. None of them contains the API key. */
 export class QuittanceError extends Error {
-  /** The API's error code (`amount_too_precise`, …): branch on it. */
+  /** The API's error code (`amount_too_precise`, …). Use it in your program. */
   readonly code: string | null;
-  /** The family of `code`: branch on it for a code that you don't know. */
+  /** The group of `code`. Use it if you don't know the code. */
   readonly type: string | null;
   /** The invalid field. */
   readonly param: string | null;
-  /** The request ID: quote it to the service's operators. */
+  /** The request ID, for questions to the service's operators. */
   readonly requestId: string | null;
   /** All invalid fields. */
   readonly details: ErrorDetail[];
-  /** The HTTP status; null if there was no response. */
+  /** The HTTP status, or null if there was no response. */
   readonly status: number | null;
-  /** The seconds to wait, from the service. */
+  /** How many seconds to wait, by the service. */
   readonly retryAfter: number | null;
 
   constructor(message: string, fields: ErrorFields = {}) {
@@ -49,13 +49,13 @@ export class QuittanceError extends Error {
   }
 }
 
-/** The call is invalid (400, 404, 405, 409, 413, 415). A retry fails again. */
+/** The call is invalid (400, 404, 405, 409, 413, 415). A retry would fail again. */
 export class InvalidRequestError extends QuittanceError {}
 
 /** The API key is missing, unknown, revoked or expired (401). */
 export class AuthenticationError extends QuittanceError {}
 
-/** The key lacks the permission that the message names (403). */
+/** The key lacks a permission (403). The message contains its name. */
 export class PermissionDeniedError extends QuittanceError {}
 
 /** The idempotency key was used for another call (400), or its first call is still running (409). */
@@ -71,11 +71,11 @@ export class UpstreamError extends QuittanceError {}
 export class APIError extends QuittanceError {}
 
 /**
- * No response was received, so it is unknown whether the call took effect. Retry it with the same `idempotencyKey`: that
- * is safe.
+ * There was no response. So it is unknown whether the call took effect. It is safe to retry with the same
+ * `idempotencyKey`.
  */
 export class APIConnectionError extends QuittanceError {
-  /** The connection failed, so the call certainly had no effect. */
+  /** The connection failed, so the call had no effect. */
   readonly neverSent: boolean;
 
   constructor(message: string, neverSent = false) {
@@ -84,7 +84,7 @@ export class APIConnectionError extends QuittanceError {
   }
 }
 
-/** The delivery can't be trusted: respond with 400 and do nothing else. */
+/** The delivery can't be trusted. Respond with 400, and do nothing else. */
 export class SignatureVerificationError extends QuittanceError {}
 
 type ErrorClass = new (message: string, fields: ErrorFields) => QuittanceError;

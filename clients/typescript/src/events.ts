@@ -2,8 +2,8 @@ import { APIError } from "./errors.js";
 import type { Event } from "./objects.js";
 
 /**
- * Returns the event in this parsed JSON, with its exact amount from `amount_details`: a JSON number beyond 2^53 was
- * rounded when it was parsed. Throws APIError if it is not an event.
+ * Returns the event in this parsed JSON. JSON.parse rounds numbers beyond 2^53, so the exact amount is taken from
+ * `amount_details`. Throws APIError if it is not an event.
  */
 export function readEvent(answer: unknown): Event {
   const event = answer as { id?: unknown; type?: unknown; data?: { object?: Record<string, unknown> } } | null;

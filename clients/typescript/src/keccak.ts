@@ -1,4 +1,4 @@
-/** Keccak-256, the hash of Ethereum. It differs from SHA3-256, which Node.js has, in one byte of padding. */
+/** Keccak-256, the hash of Ethereum. Node.js doesn't have it. Its SHA3-256 differs in one byte of padding. */
 
 const RATE = 136;
 const MASK = 2n ** 64n - 1n;
@@ -11,7 +11,7 @@ const ROTATIONS = [
 ];
 const CONSTANTS = roundConstants();
 
-/** The constants of the 24 rounds, from the shift register of FIPS 202. */
+/** The constants of the 24 rounds. FIPS 202 defines them by a shift register. */
 function roundConstants(): bigint[] {
   const constants: bigint[] = [];
   let register = 1;

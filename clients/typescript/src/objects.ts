@@ -1,11 +1,11 @@
 /**
- * The API's objects, field by field as in the API reference.
+ * The API's objects. The API reference describes each field.
  *
- * New fields and new enumeration values are not a breaking change: handle those that you know, and ignore others.
- * Times are RFC 3339 strings in UTC. Amounts are strings, because numbers would lose digits.
+ * The API may get new fields and new values of enumerations, so ignore those that you don't know. Times are RFC 3339
+ * strings in UTC. Amounts are strings, because numbers would lose digits.
  */
 
-/** One of the known values, or one that is newer than this package. */
+/** One of the known values, or a value that is newer than this package. */
 export type OpenEnum<Known extends string> = Known | (string & {});
 
 export type PaymentRequestStatus = OpenEnum<"active" | "completed" | "expired" | "cancelled">;
@@ -55,7 +55,10 @@ export type Outcome = OpenEnum<
   | "refund_cancelled"
 >;
 
-/** An amount of a token. `raw` is in its smallest unit; `formatted` is in whole units, with all `decimals` digits. */
+/**
+ * An amount of a token. `raw` is in the token's smallest unit. `formatted` is in whole units, with all `decimals`
+ * digits.
+ */
 export interface Amount {
   raw: string;
   formatted: string;
@@ -69,7 +72,10 @@ export interface Chain {
   is_active: boolean;
 }
 
-/** A token of a chain. Ids differ between deployments: look yours up by its contract address (empty: the chain's coin). */
+/**
+ * A token of a chain. Ids differ between deployments, so look up the id by the contract address. The chain's coin has
+ * an empty one.
+ */
 export interface Token {
   id: number;
   symbol: string;
@@ -78,12 +84,12 @@ export interface Token {
   contract_address: string;
 }
 
-/** A currency that a price can be in. */
+/** A currency for prices. */
 export interface Currency {
-  /** Its ISO 4217 code. */
+  /** The ISO 4217 code. */
   code: string;
   sources: string[];
-  /** Whether two independent sources agree on its rate now. */
+  /** Whether two independent sources now agree on the rate. */
   is_available: boolean;
 }
 
@@ -96,7 +102,7 @@ export interface Price {
 
 /** The exchange rate at which a price was converted. */
 export interface Rate {
-  /** Units of `currency` for one token, a decimal string. */
+  /** Units of `currency` for one token, as a decimal string. */
   value: string;
   currency: string;
   token: string;
@@ -114,7 +120,7 @@ export interface Value {
   estimated: boolean;
 }
 
-/** One transaction for a payment request. */
+/** A transaction that pays a payment request. */
 export interface Payment {
   id: string;
   object: "payment";
@@ -122,18 +128,18 @@ export interface Payment {
   status: PaymentStatus;
   type: OpenEnum<"direct" | "swap">;
   chain_id: number;
-  /** Null for native coin that arrived at the deposit address, unless the hash was submitted. */
+  /** Null for native coin that arrived at the deposit address, until the hash is submitted. */
   transaction_hash: string | null;
-  /** The transactions that this one replaced with the same effect (a speed-up), oldest first. */
+  /** The transactions that this one has replaced (a speed-up), oldest first. */
   replaced_hashes: string[];
   from_address: string | null;
-  /** The token that the customer paid with; null until known. */
+  /** The token with which the customer paid. Null until it is known. */
   token: Token | null;
-  /** The amount in that token; null until known. */
+  /** The amount in that token. Null until it is known. */
   amount: Amount | null;
-  /** The credited amount in the requested token; null until verified. */
+  /** The credited amount in the requested token. Null until it is verified. */
   amount_received: Amount | null;
-  /** The value of `amount_received`; null until a rate is known. */
+  /** The value of `amount_received`. Null until a rate is known. */
   value: Value | null;
   destination_chain_id: number;
   destination_transaction_hash: string | null;
@@ -142,13 +148,13 @@ export interface Payment {
   confirmations_required: number | null;
   explorer_url: string | null;
   bound_by: OpenEnum<"reference" | "payer" | "provider" | "address" | "authorization" | "manual"> | null;
-  /** When the sender signed for this request. If that was in time, the payment is bound; otherwise, you can accept it. */
+  /** When the sender signed for this request. If it was in time, the payment is bound. Otherwise you can accept it. */
   sender_signed_at: string | null;
   /** A reorganisation removed its block after completion. Review the payment manually. */
   reorged: boolean;
   provider: string | null;
   provider_status: string | null;
-  /** A sentence for display: what the payment waits for, or why it failed. */
+  /** A sentence for display: the next step, or the reason of a failure. */
   status_detail: string;
   attempts: number;
   retries_left: number;
@@ -157,13 +163,13 @@ export interface Payment {
   created_at: string;
   completed_at: string | null;
   failed_at: string | null;
-  /** The sandbox made it: no money moved. */
+  /** The sandbox simulated it. No money moved. */
   is_simulated: boolean;
-  /** The payer signed the transfer; the operator's account sends it and pays the fee. */
+  /** The payer signed the transfer. The operator's account sends it and pays the fee. */
   sponsored: boolean;
 }
 
-/** A page on which any number of customers can pay. Each gets a payment request. */
+/** A page where many customers can pay. Each customer gets a payment request. */
 export interface PaymentLink {
   id: string;
   object: "payment_link";
@@ -175,7 +181,7 @@ export interface PaymentLink {
   token: Token;
   chain_id: number;
   recipient_address: string;
-  /** Null with a price or an open amount. */
+  /** Null if the link has a price or an open amount. */
   amount: Amount | null;
   price: Price | null;
   open_amount: { min: Amount; max: Amount | null } | null;
@@ -185,7 +191,7 @@ export interface PaymentLink {
   max_payments: number | null;
   expires_at: string | null;
   requests_count: number;
-  /** Requests that are completed, or active and paid in part. */
+  /** The number of requests that are completed, or active and paid in part. */
   payments_count: number;
   created_at: string;
 }
@@ -202,12 +208,12 @@ export interface Refund {
   amount: Amount;
   chain_id: number;
   token: Token;
-  /** The customer's wallet; null until there is one. */
+  /** The customer's wallet. Null until it is set. */
   recipient_address: string | null;
-  /** Who set the address. */
+  /** Whether you or the customer set the address. */
   address_source: OpenEnum<"merchant" | "customer"> | null;
   reason: string | null;
-  /** The URL of the page where you sign; null until an address is set. */
+  /** The URL of the page where you sign. Null until an address is set. */
   refund_url: string | null;
   /** The URL of the page where the customer sets an address. */
   claim_url: string;
@@ -218,22 +224,22 @@ export interface Refund {
   failure_message: string | null;
   created_at: string;
   completed_at: string | null;
-  /** The sandbox simulated it, or a payment of the refunded request. */
+  /** The sandbox simulated the refund, or a payment of the refunded request. */
   is_simulated: boolean;
 }
 
-/** A simulated, unsigned transaction for your wallet. */
+/** An unsigned transaction for your wallet. The service has simulated it. */
 export interface BuiltTransaction {
   route_id: string;
   chain_type: OpenEnum<"evm" | "solana">;
-  /** On EVM an object for `eth_sendTransaction`; on Solana a transaction in base64. */
+  /** On EVM, an object for `eth_sendTransaction`. On Solana, a transaction in base64. */
   transaction: Record<string, string> | string;
   binding: OpenEnum<"reference" | "payer" | "provider">;
   payer_proof: { message: string; expires_at: string } | null;
   expires_at: string;
 }
 
-/** A payment request: send the customer to `payment_url`. */
+/** A payment request. Send the customer to `payment_url`. */
 export interface PaymentRequest {
   id: string;
   object: "payment_request";
@@ -247,13 +253,15 @@ export interface PaymentRequest {
   amount_refunded: Amount;
   /** The amount that open refunds reserve. */
   amount_refund_open: Amount;
-  /** The requested price in a currency; null if you requested a token amount. */
+  /** The requested price in a currency. Null if you requested an amount of the token. */
   price: Price | null;
   rate: Rate | null;
   chain_id: number;
   token: Token;
   recipient_address: string;
-  /** An address of this request alone, for payments from any wallet or exchange; null until it is requested. */
+  /**
+   * An address only for this request. Customers can pay to it from any wallet or exchange. Null until it is requested.
+   */
   deposit_address: string | null;
   payment_url: string;
   redirect_url: string | null;
@@ -263,40 +271,40 @@ export interface PaymentRequest {
   external_id: string | null;
   description: string | null;
   metadata: Record<string, string>;
-  /** The id of the payment link that created it; null without one. */
+  /** The id of the payment link that created it, or null. */
   payment_link: string | null;
   references: boolean;
-  /** The transfer that completed it was mined after `expires_at`. */
+  /** The transfer that completed the request was mined after `expires_at`. */
   paid_late: boolean;
   expires_at: string;
   created_at: string;
   completed_at: string | null;
   cancelled_at: string | null;
   expired_at: string | null;
-  /** The sandbox simulated a payment of it or its expiry. */
+  /** The sandbox simulated a payment of the request, or its expiry. */
   is_simulated: boolean;
   /** All refunds, newest first. */
   refunds: Refund[];
-  /** The newest 20 payments; absent in lists and right after creation. */
+  /** The newest 20 payments. Missing in lists and right after creation. */
   payments?: Payment[];
 }
 
-/** This merchant's webhook endpoint; all fields are null if there is none. */
+/** This merchant's webhook endpoint. If there is none, all fields are null. */
 export interface WebhookConfiguration {
   object: "webhook_configuration";
   url: string | null;
-  /** `whsec_…`: store it like a password. */
+  /** `whsec_…`. Store it like a password. */
   secret: string | null;
   is_enabled: boolean | null;
   enabled_events: EventType[] | null;
   created_at: string | null;
   updated_at: string | null;
-  /** The time until which the previous secret also signs; null if it doesn't. */
+  /** The time until which the previous secret also signs. Null if it doesn't sign. */
   previous_secret_expires_at: string | null;
   disabled_reason: string | null;
 }
 
-/** The result of a test event; `error` explains why it was not `delivered`. */
+/** The result of a test event. If it was not `delivered`, `error` explains why. */
 export interface WebhookTest {
   event_id: string;
   delivered: boolean;
@@ -305,16 +313,19 @@ export interface WebhookTest {
   error: string | null;
 }
 
-/** The `data.object` of an event. For refunds, `object` is `refund`, and `id` and `amount` are the refund's. */
+/**
+ * The `data.object` of an event. In events of refunds, `object` is `refund`, and `id` and `amount` are those of the
+ * refund.
+ */
 export interface PaymentEventObject {
-  /** The payment's id; null if a request expired without a payment. */
+  /** The payment's id. Null if a request expired without a payment. */
   id: string | null;
   /**
-   * The amount that this payment delivered, in base units of the requested token. In JSON it is a number,
-   * which can be too large for JavaScript; this package returns the exact digits, as in `amount_details`.
+   * The delivered amount of this payment, in base units of the requested token. In JSON, it is a number, and can be too
+   * large for JavaScript. So this package returns the exact digits, as in `amount_details`.
    */
   amount: string;
-  /** The requested token's symbol. */
+  /** The symbol of the requested token. */
   currency: string;
   status: OpenEnum<"succeeded" | "failed" | "expired" | "partially_paid" | "overpaid" | "reorged" | "completed">;
   /** The request's `external_id`. */
@@ -326,26 +337,26 @@ export interface PaymentEventObject {
   transaction_hash: string | null;
   amount_details: Amount;
   request_amount: Amount;
-  /** The amount paid for the whole request. */
+  /** The paid amount of the whole request. */
   amount_paid: Amount;
-  /** The amount that the whole request still needs, net of refunds. */
+  /** The remaining amount of the whole request, net of refunds. */
   amount_remaining: Amount;
-  /** The amount overpaid for the whole request, net of refunds. */
+  /** The overpaid amount of the whole request, net of refunds. */
   amount_overpaid: Amount;
   amount_refunded: Amount;
   amount_refund_open: Amount;
   request_status: PaymentRequestStatus;
   metadata: Record<string, string>;
-  /** The id of the payment link that created the request; null without one. */
+  /** The id of the payment link that created the request, or null. */
   payment_link: string | null;
-  /** The sandbox simulated the payment or refund: no money moved. */
+  /** The sandbox simulated the payment or refund. No money moved. */
   is_simulated: boolean;
   /** Only in `payment.failed` and `refund.failed`. */
   failure_code?: string | null;
   failure_message?: string | null;
-  /** Only in `payment.reorged`: false if the transaction is in the chain again. */
+  /** Only in `payment.reorged`. False if the transaction is in the chain again. */
   reorged?: boolean;
-  /** This field and those after it are only in events of refunds. */
+  /** This field and the following ones are only in events of refunds. */
   object?: "refund";
   payment_id?: string | null;
   recipient_address?: string;
@@ -361,7 +372,7 @@ export interface PaymentEventObject {
   test?: boolean;
 }
 
-/** An event. The same event can arrive more than once: handle each `id` once. */
+/** An event. The same event can arrive more than once, so handle each `id` once. */
 export interface Event {
   id: string;
   type: EventType;
@@ -396,6 +407,6 @@ export interface Delivery {
   created_at: string;
   finished_at: string | null;
   redelivered_at: string | null;
-  /** All attempts, oldest first; absent in lists. */
+  /** All attempts, oldest first. Missing in lists. */
   attempts?: DeliveryAttempt[];
 }

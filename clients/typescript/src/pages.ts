@@ -4,9 +4,9 @@ export type QueryValue = string | number | boolean | Date | null | undefined;
 export type Query = Record<string, QueryValue>;
 type Fetch = (query: Query) => Promise<unknown>;
 
-/** The parameters of every list. `starting_after` and `ending_before` are ids; set at most one of them. */
+/** The parameters of every list. `starting_after` and `ending_before` are ids. Set at most one of them. */
 export interface ListParams {
-  /** The page size, 1 to 100; default: 20. */
+  /** The page size, from 1 to 100. Default: 20. */
   limit?: number;
   starting_after?: string;
   ending_before?: string;
@@ -45,8 +45,8 @@ export class Page<T extends { id: string }> implements AsyncIterable<T> {
   }
 
   /**
-   * Iterates over this page and all following pages, which are loaded as needed. After `ending_before`, the order is
-   * reversed: oldest first, up to the newest.
+   * Iterates over this page and all following pages. Pages are loaded when they are needed. With `ending_before`, the
+   * oldest object comes first, and the newest last.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     for (let page: Page<T> | null = this; page !== null; page = await page.nextPage()) {
@@ -59,7 +59,7 @@ export class Page<T extends { id: string }> implements AsyncIterable<T> {
   }
 }
 
-/** A list: await it for its first page, or iterate over all pages with `for await`. */
+/** A list. Await it to get the first page, or iterate over all pages with `for await`. */
 export class List<T extends { id: string }> implements PromiseLike<Page<T>>, AsyncIterable<T> {
   readonly #first: () => Promise<Page<T>>;
 

@@ -8,10 +8,11 @@ import { VERSION } from "./version.js";
 
 export interface RequestOptions {
   /**
-   * For POST: the key of the call and its retries; default: a new one. Reuse it to repeat a call that got no response.
+   * For POST: the idempotency key of the call and its retries. Default: a new one. If a call got no response, repeat it
+   * with the same key.
    */
   idempotencyKey?: string;
-  /** The timeout of each attempt in milliseconds, until its response is complete. */
+  /** The timeout of each attempt in milliseconds. It includes the whole response. */
   timeoutMs?: number;
   maxRetries?: number;
   /** Aborts the call and its retries. */
@@ -23,7 +24,7 @@ interface Call {
   path: string;
   query?: Query;
   body?: object;
-  /** A repetition has no further effect; default: true. */
+  /** The call can be repeated without another effect. Default: true. */
   isRepeatable?: boolean;
 }
 
@@ -40,7 +41,7 @@ const BY_STATUS: Record<number, string> = {
   403: "permission_error",
   429: "rate_limit_error",
 };
-// Node's codes for a connection that was never established.
+// Node's error codes if no connection was established.
 const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 
 /** Calls one service with one key. */
@@ -109,7 +110,7 @@ export class Transport {
   }
 }
 
-/** Returns `id` for use in a path; throws TypeError for an invalid id. */
+/** Returns `id` for use in a path. Throws TypeError for an invalid id. */
 export function checkedId(id: string): string {
   if (typeof id !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(id)) {
     throw new TypeError(`An id contains only letters, digits, - and _; got ${JSON.stringify(id)}.`);
@@ -160,7 +161,7 @@ function notOurs(call: Call, status: number): string {
   return `${returned} without Quittance's JSON. Check baseUrl.`;
 }
 
-/** Return an error without headers or the key in its message. */
+/** Return an error. Its message must not contain headers or the key. */
 function unreachable(call: Call, baseUrl: string, error: unknown, timeoutMs: number | null): APIConnectionError {
   const cause = (error as { cause?: { code?: unknown } }).cause?.code;
   const code = typeof cause === "string" ? cause : null;

@@ -1,8 +1,8 @@
 /**
  * Verifies that a delivery comes from Quittance. Needs no network and no framework.
  *
- * The header is `Service-Signature: t=<Unix seconds>,v1=<hex>`, where the hex is the HMAC-SHA256, with the webhook secret
- * as key, of the timestamp, a dot and the raw body. While a secret is being rotated there are two `v1=`.
+ * The header is `Service-Signature: t=<Unix seconds>,v1=<hex>`. The hex is the HMAC-SHA256 of the timestamp, a dot and
+ * the raw body. Its key is the webhook secret. For 24 hours after a rotation, there is a `v1=` for each secret.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
@@ -17,16 +17,16 @@ const FORM = "it should be t=<Unix seconds>,v1=<64 hexadecimal digits>";
 export interface VerifyOptions {
   /** The maximum difference between the signature's time and now, in seconds. */
   tolerance?: number;
-  /** Unix seconds; default: now. */
+  /** Unix seconds. Default: now. */
   now?: number;
 }
 
 /**
- * Returns the event in `rawBody` if `signatureHeader` signs these very bytes with `secret`.
+ * Returns the event in `rawBody`, if `signatureHeader` has a valid signature of these bytes.
  *
- * `rawBody` is the raw body, before any parsing; `signatureHeader` is the value of `Service-Signature`. With several
- * secrets, one match is enough. Throws SignatureVerificationError, whose message says why, and TypeError for invalid
- * arguments, such as an empty secret.
+ * `rawBody` is the body before any parsing. `signatureHeader` is the value of `Service-Signature`. With several
+ * secrets, one match is enough. Throws SignatureVerificationError with the reason in its message. Throws TypeError for
+ * invalid arguments, such as an empty secret.
  */
 export function verify(
   rawBody: Uint8Array | ArrayBuffer,
@@ -54,7 +54,7 @@ export function verify(
   return eventIn(body);
 }
 
-/** Returns the header value that signs `rawBody`, with one `v1` for each secret. For tests of your own endpoint. */
+/** Returns a header value that signs `rawBody`, with a `v1` for each secret. Use it to test your endpoint. */
 export function sign(
   rawBody: Uint8Array | ArrayBuffer,
   secret: string | readonly string[],
@@ -72,7 +72,7 @@ function bytesOf(body: Uint8Array | ArrayBuffer): Uint8Array {
   throw new TypeError(`rawBody should be the raw bytes of the request (a Buffer or Uint8Array), not ${what}.`);
 }
 
-/** Rejects an empty secret, since anyone could sign with it. */
+/** Rejects an empty secret, because everyone could sign with it. */
 function secretsOf(secret: string | readonly string[]): readonly string[] {
   const secrets = typeof secret === "string" ? [secret] : secret;
   if (!Array.isArray(secrets) || !secrets.length || !secrets.every((each) => typeof each === "string" && each)) {

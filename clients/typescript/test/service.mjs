@@ -1,12 +1,12 @@
-// A fake service on loopback: returns the responses that a test queues, and records the requests.
+// A fake service on loopback. It returns the responses that a test has queued, and records the requests.
 import { once } from "node:events";
 import { createServer } from "node:http";
 
 export const KEY = `quitt_${"0123456789".repeat(4)}`;
 
 /**
- * Starts a server that gives one answer to each call, the last one again and again. An answer is `[status, body,
- * headers]`, or a function of the response for anything odd.
+ * Starts a server. Each call gets the next response, and all later calls get the last one. A response is `[status,
+ * body, headers]`, or a function that gets Node's response object.
  */
 export async function service(t, ...answers) {
   const calls = [];
@@ -36,7 +36,7 @@ export async function service(t, ...answers) {
   return { baseUrl: `http://127.0.0.1:${server.address().port}`, calls };
 }
 
-/** An answer in the shape of the API's errors. */
+/** A response in the format of the API's errors. */
 export function refusal(status, type, code, more = {}, headers = {}) {
   const error = { type, code, message: `It is ${code}.`, param: null, request_id: "req_1", details: [], ...more };
   return [status, { error }, headers];

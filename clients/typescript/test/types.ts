@@ -1,4 +1,4 @@
-// What the types allow and refuse: checked by the compiler, never run.
+// Checks of the types. The compiler checks this file. It is never run.
 import { Client, webhooks, type Event, type PaymentRequest } from "../src/index.js";
 
 export async function types(client: Client): Promise<void> {

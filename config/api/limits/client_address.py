@@ -1,7 +1,7 @@
-"""The client address of a request: X-Forwarded-For is trusted only for the hops in `TRUSTED_PROXIES`.
+"""Find the client's address. X-Forwarded-For is trusted only for the proxies in `TRUSTED_PROXIES`.
 
-python-ipware is no substitute: it doesn't check that the peer is a trusted proxy, and it skips invalid entries, which
-shifts its count of hops.
+The library python-ipware is no substitute. It doesn't check whether the peer is a trusted proxy. It also skips invalid
+entries, and then counts the proxies wrongly.
 """
 
 from collections.abc import Iterable
@@ -17,21 +17,21 @@ _IPV6_CUSTOMER_BITS = 64
 
 def client_address(request: HttpRequest) -> Address | None:
     """Return the client's address, or None if the server has none (a Unix socket without trusted proxies)."""
-    # gunicorn joins repeated lines with commas, in order.
+    # If a header is repeated, gunicorn joins its values with commas, in order.
     return forwarded_address(
         request.META.get("REMOTE_ADDR", ""), [request.META.get("HTTP_X_FORWARDED_FOR", "")]
     )
 
 
 def forwarded_address(peer_text: str, lines: Iterable[str]) -> Address | None:
-    """Return the client's address for a connection from `peer_text` with these X-Forwarded-For lines, in order.
+    """Return the client's address for a connection from `peer_text`. `lines` are its X-Forwarded-For headers, in order.
 
-    If `TRUSTED_PROXIES` is a number, return the entry that the outermost proxy added. Entries are counted from the
-    right over all lines, because a proxy may add a separate line. If it lists networks, return the first address from
-    the right that is in none of them. A client may forge all entries further left.
+    Each proxy adds an entry at the right. A client can forge only the entries to the left of those. If
+    `TRUSTED_PROXIES` is the number n, return entry n from the right. If it lists networks, return the first address
+    from the right that is in none of them.
     """
     peer = _parsed(peer_text)
-    # An empty entry counts: a proxy that doesn't know its client's address may write one.
+    # An empty entry counts too: a proxy writes one if it doesn't know the address of its client.
     forwarded = [_parsed(entry) for entry in ",".join(lines).split(",")]
     trusted = settings.TRUSTED_PROXIES
     if isinstance(trusted, int):
@@ -39,7 +39,7 @@ def forwarded_address(peer_text: str, lines: Iterable[str]) -> Address | None:
             return peer
         return forwarded[-min(trusted, len(forwarded))] or peer
     client = peer
-    # A peer without an address is on a Unix socket, which is not reachable over a network.
+    # A peer without an address uses a Unix socket. It is on this machine, so it is trusted.
     for entry in reversed(forwarded):
         if client is not None and not any(client in network for network in trusted):
             break
@@ -54,19 +54,19 @@ def client_identity(request: HttpRequest) -> str:
 
 
 def identity_of(address: Address | None) -> str:
-    """Return the identity that limits count: an IPv4 address, or the /64 of an IPv6 customer."""
+    """Return the key by which rate limits count a client: the IPv4 address, or the /64 network of an IPv6 address."""
     if isinstance(address, IPv6Address):
         return str(IPv6Network((int(address), _IPV6_CUSTOMER_BITS), strict=False))
     return str(address or "unknown")
 
 
 def client_digest(request: HttpRequest) -> str:
-    """Return a keyed digest of the client's identity (64 hex characters), which reveals no address."""
+    """Return an HMAC of the client's identity, in 64 hex characters. It doesn't reveal the address."""
     return salted_hmac("quittance.client", client_identity(request), algorithm="sha256").hexdigest()
 
 
 def _parsed(text: str) -> Address | None:
-    """Return the address in `text`, which may carry a port (`192.0.2.1:443`, `[2001:db8::1]:443`), or None."""
+    """Return the address in `text`, or None. A port is ignored, as in `192.0.2.1:443` and `[2001:db8::1]:443`."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -77,6 +77,6 @@ def _parsed(text: str) -> Address | None:
     except ValueError:
         return None
     if isinstance(address, IPv6Address):
-        # Drop the zone, which names a network interface of the proxy.
+        # Drop the zone (`%eth0`): it is a network interface of the proxy.
         return address.ipv4_mapped or IPv6Address(int(address))
     return address

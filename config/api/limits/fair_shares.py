@@ -1,8 +1,10 @@
-"""Count calls against a quota that all clients share, so that no client, merchant or payment request uses it up.
+"""Count calls against a quota that all clients share. No client, merchant or payment request can use it up.
 
-A call is allowed while the window's quota and each of the call's shares have room. A share is a fraction of the quota
-that other owners have left, but at least one call. One atomic step in Redis checks and counts all, for all processes.
-Without Redis, each process counts alone.
+Each call belongs to owners, such as a client and a merchant. An owner's share is a fraction of the calls that the other
+owners have left in the window, but at least one call. Example: of 100 calls the others have made 40. An owner with a
+share of one in 4 may then make 15. A call is allowed if the quota and the share of each of its owners have room.
+
+Redis checks and counts a call in one atomic step, for all processes. Without Redis, each process counts alone.
 """
 
 import math
@@ -19,8 +21,8 @@ from config.api.limits import rate_limits
 
 _PREFIX = "quittance-shares"
 
-# KEYS: the times of all calls in the window, and of each share's calls. ARGV: the window in ms, the quota, a name for
-# this call, and each share's divisor. Returns the exceeded limit, if any, and the ms until there is room again.
+# KEYS: one sorted set with the times of all calls, and one for each share. ARGV: the window in ms, the quota, an id of
+# this call, and `one_in` of each share. Returns the exceeded limit ("quota", "share" or ""), and the ms to wait.
 _COUNT = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -44,7 +46,7 @@ return {'', 0}
 
 @dataclass(frozen=True)
 class Share:
-    """A part of a quota for the calls of one `owner`: one in `one_in` of the calls that the others have left."""
+    """The part of a quota that one `owner` may use. If the others have left n calls, it is n / `one_in`."""
 
     owner: str
     one_in: int
@@ -52,19 +54,18 @@ class Share:
 
 @dataclass(frozen=True)
 class Spent:
-    """A call that was neither allowed nor counted. Retry after `retry_after` seconds, at least 1.
-
-    `is_share`: a share is used up, not the quota.
-    """
+    """A rejected call. It is not counted."""
 
     retry_after: int
+    """Seconds, at least 1."""
     is_share: bool
+    """Whether an owner's share is used up. If False, the whole quota is."""
 
 
 def spend(quota_name: str, shares: Sequence[Share], quota: RateLimitItem | None) -> Spent | None:
-    """Count one call against the quota and its shares; return None if it is allowed. A quota of None allows all calls.
+    """Count one call against the quota and its shares, and return None if it is allowed. Without a quota, it always is.
 
-    The service's own calls have no shares: only the quota limits them.
+    A call of the service itself has no shares: only the quota limits it.
     """
     if quota is None:
         return None
@@ -78,7 +79,7 @@ def spend(quota_name: str, shares: Sequence[Share], quota: RateLimitItem | None)
 
 
 def used(quota_name: str, quota: RateLimitItem) -> int | None:
-    """Return how many calls of the current window all processes have counted, or None without Redis."""
+    """Return how many calls all processes made in the current window, or None if Redis does not respond."""
     return rate_limits.from_redis(lambda: _used_in_redis(quota_name, quota.get_expiry()))
 
 
@@ -90,7 +91,7 @@ def _used_in_redis(quota_name: str, window: int) -> int:
 
 
 def _in_redis(quota_name: str, shares: Sequence[Share], amount: int, window: int) -> tuple[str, float]:
-    # The braces keep all keys on one node of a cluster.
+    # A Redis Cluster stores keys with the same text in braces on the same node. The script needs all of them there.
     quota_key = f"{_PREFIX}:{{{quota_name}}}"
     keys = [quota_key, *(f"{quota_key}:{share.owner}" for share in shares)]
     values = [window * 1000, amount, uuid.uuid4().hex, *(share.one_in for share in shares)]
@@ -99,7 +100,7 @@ def _in_redis(quota_name: str, shares: Sequence[Share], amount: int, window: int
 
 
 class Shares:
-    """The same count in this process. Thread-safe; `clock` is in seconds."""
+    """The same count for this process alone. Thread-safe. `clock` returns seconds."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -24,13 +24,13 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def never_refused(view: View) -> View:
-    """Exempt a public view from the limit by address: a customer can always report a sent payment."""
+    """Exempt a public view from rate limits. For example, a customer can always report a sent payment."""
     view.is_never_refused = True  # type: ignore[attr-defined]
     return view
 
 
 class RateLimitMiddleware:
-    """Count each public call by payment request and client address, and each failed authentication by address."""
+    """Limit public calls by payment request and client address. Limit failed authentication by address."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -56,13 +56,14 @@ class RateLimitMiddleware:
 
 
 def count_expensive(request: HttpRequest | Request, about: object) -> None:
-    """Count a call that queries nodes or providers, once, by payment request and client address.
+    """Count a call that queries nodes or providers, by payment request and client address. Count it once only.
 
-    `about` is the payment request's ID, or "" for a call without one. Call it after the input is validated and before a
-    node or provider is queried. Raises ApiError `rate_limited`. Without Redis this process counts alone. There is no
-    limit over all addresses, because one client could use it up for all others.
+    Call this after the input is validated and before the first query. `about` is the payment request's ID, or "" for a
+    call without one. There is no limit for all addresses together: one client could use it up for all others.
+
+    Raises ApiError `rate_limited`. Without Redis, each process counts alone.
     """
-    call: Any = getattr(request, "_request", request)  # Django's request inside REST framework's
+    call: Any = getattr(request, "_request", request)  # the Django request in a DRF request
     if getattr(call, "is_counted_as_expensive", False):
         return
     limit = settings.RATE_LIMIT_EXPENSIVE
@@ -80,7 +81,7 @@ def _hit(
     *,
     without_redis: WithoutRedis = "let through",
 ) -> Refusal | None:
-    """Count a call about one payment request by one address, and by the address over all payment requests."""
+    """Count a call twice: for this payment request and address, and for this address and all payment requests."""
     if limit is None:
         return None
     return hit(f"{scope}-request", f"{about}/{identity}", limit, without_redis=without_redis) or hit(
@@ -90,7 +91,7 @@ def _hit(
 
 @cache
 def _over_all_requests(limit: RateLimitItem) -> RateLimitItem:
-    """Return the limit for one address over all payment requests."""
+    """Return the higher limit of one address for all payment requests together."""
     return type(limit)(limit.amount * _TIMES_FOR_AN_ADDRESS, limit.multiples, limit.namespace)
 
 

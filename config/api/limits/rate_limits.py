@@ -1,8 +1,8 @@
-"""Count calls against a limit, in Redis, for all processes together.
+"""Count calls against a limit in Redis, for all processes together.
 
-Each count is one atomic step over a sliding window. If Redis does not respond within a short timeout, it is not called
-for a few seconds, and calls are allowed. Calls that must stay limited are then counted by this process alone
-(`without_redis="count here"`).
+Each count is one atomic step over a sliding window. If Redis times out, the processes stop calling it for a few
+seconds. Meanwhile all calls are allowed. Use `without_redis="count here"` if a call must stay limited: then each
+process counts alone.
 """
 
 import logging
@@ -33,9 +33,10 @@ _PAUSE_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Refusal:
-    """A call over its limit. Retry after `retry_after` whole seconds, at least 1."""
+    """A call over its limit."""
 
     retry_after: int
+    """Seconds, at least 1."""
 
     def as_error(self) -> ApiError:
         message = f"Too many calls. Try again in {self.retry_after} s."
@@ -65,15 +66,15 @@ def hit(
 
 
 def from_redis(query: Callable[[], Result]) -> Result | None:
-    """Return the result of `query`; None if Redis does not respond. Then `query` isn't called for a few seconds."""
+    """Return the result of `query`, or None if Redis does not respond or failed in the last few seconds."""
     if not _redis.is_due():
         return None
     try:
         result = query()
     except RedisError as error:
         _redis.failed(error)
-        # The primary may be a replica now. In a script, the error for that has no class of its own, so each error
-        # closes the connections.
+        # Perhaps Redis failed over, and these connections lead to a replica. The error of a script doesn't tell, so
+        # the connections are closed after any error.
         _in_redis().storage.connection_pool.disconnect(inuse_connections=False)
         return None
     _redis.responded()
@@ -95,8 +96,8 @@ def _seconds_until_free(
 ) -> float:
     """Return the seconds until one more call is allowed.
 
-    The current window counts in full. The weight of the previous window falls with time. (The library returns None if
-    the first and the last call came in the same millisecond.)
+    All calls of the current window count. Those of the previous window count less and less. (The library's own function
+    for this returns None if the first and the last call came in the same millisecond.)
     """
     if current >= amount:
         return current_left - window
@@ -121,7 +122,7 @@ class _Availability:
                 return True
             if time.monotonic() < self._next_try_at:
                 return False
-            # This caller tries again.
+            # This caller tries again. Meanwhile the others skip Redis.
             self._next_try_at = time.monotonic() + _PAUSE_SECONDS
             return True
 
@@ -147,7 +148,7 @@ _redis = _Availability()
 def _in_redis() -> RedisStorage:
     pool = Pool.from_url(
         settings.REDIS_URL,
-        max_connections=1000,  # each thread may need one; the library's default of 100 would fail in a burst
+        max_connections=1000,  # each thread may need a connection; the default of 100 is too small for a burst
         socket_timeout=_TIMEOUT_SECONDS,
         socket_connect_timeout=_TIMEOUT_SECONDS,
     )

@@ -1,9 +1,10 @@
 """Limit how many threads of a web process wait for outside parties: nodes, routing providers, receivers, name servers.
 
-If every thread waited for a node that hangs, calls that need only the database would wait too. So at most `MAX_WAITING`
-threads wait, and fewer for one party. Another thread queues for a short time; if no place gets free, this call and the
-next ones fail as if the party were down. Only threads that serve a request count: workers have separate threads for
-each chain and receiver.
+If every thread waited for a node that hangs, there would be no thread for calls that need only the database. So at most
+`MAX_WAITING` threads wait, and fewer for one party. The next thread queues for a short time. If no place gets free, its
+call fails as if the party were down. The calls after it fail at once, for a few seconds.
+
+Only the threads of web processes are limited. Workers have separate threads for each chain and receiver.
 """
 
 import threading
@@ -15,22 +16,22 @@ from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 
-# The maximum among the 16 threads in `config/gunicorn.py`. The rest serve calls that need only the database.
+# A web process has 16 threads (`config/gunicorn.py`). The other four serve calls that need only the database.
 MAX_WAITING = 12
 MAX_FOR_ONE_PARTY = 8
 RETRY_AFTER_SECONDS = 2
-# If the party responds, a burst of calls gets its turn within this time. If a caller waits longer, the party counts as
-# hanging. Then no caller queues for it during the pause, and one caller at a time does after the pause.
+# How long a caller queues. If the party responds normally, a place gets free sooner. Otherwise the party counts as
+# hanging: during the pause, no caller queues for it. After the pause, one caller at a time does.
 _PATIENCE_SECONDS = 1.0
 _PAUSE_SECONDS = 5.0
 
 
 class Busy(Exception):
-    """Too many threads wait for outside parties already."""
+    """Too many threads are waiting for outside parties."""
 
 
 class _Threads:
-    """The threads that wait now, by party."""
+    """The number of waiting threads, by party."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -58,7 +59,7 @@ class _Threads:
         if until is not None:
             if time.monotonic() < until:
                 raise Busy(party)
-            self._give_up(party)  # for all threads but this one, which tries again
+            self._give_up(party)  # the other threads give up; this one tries again
         if not self._changed.wait_for(lambda: self._has_room(party, at_once), _PATIENCE_SECONDS):
             self._give_up(party)
             raise Busy(party)
@@ -79,10 +80,12 @@ _here = _Here()
 
 @contextmanager
 def waiting_for(party: str, *, at_once: int = MAX_FOR_ONE_PARTY, queues: bool = True) -> Iterator[None]:
-    """Count this thread as waiting for `party` while the block runs; nested blocks count once. Raises Busy.
+    """Count this thread as waiting for `party` while the block runs. A nested block doesn't count again.
 
-    At most `at_once` threads wait for one party. With `queues`, another thread waits up to a second for a place. Has no
-    effect outside threads that serve requests.
+    At most `at_once` threads wait for one party. With `queues`, the next thread waits up to a second for a place. A
+    thread that doesn't serve a request is not counted.
+
+    Raises Busy if there is no place.
     """
     if not _here.is_serving or _here.is_counted:
         yield
@@ -97,7 +100,10 @@ def waiting_for(party: str, *, at_once: int = MAX_FOR_ONE_PARTY, queues: bool = 
 
 
 def hold(party: str, *, at_once: int) -> Callable[[], None]:
-    """Count one more thread, which streams a response, until the returned function is called. Raises Busy."""
+    """Count one more thread until the returned function is called. Use it while a thread streams a response.
+
+    Raises Busy if there is no place.
+    """
     _threads.enter(party, at_once, queues=False)
     return partial(_threads.leave, party)
 

@@ -71,7 +71,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Section:
-    """The calls of one tag; for webhooks, the events with one description of how to verify them."""
+    """The calls of one tag, or all webhook events with one text on how to verify them."""
 
     id: str
     title: str
@@ -137,7 +137,7 @@ class _Reader:
         )
 
     def objects(self) -> list[Object]:
-        """Return the document's schemas, without the bodies that their calls already show."""
+        """Return the document's schemas. Request bodies are left out, because the calls show them."""
         return [
             self._object(name, schema)
             for name, schema in self._components["schemas"].items()
@@ -255,7 +255,7 @@ def _name(reference: Mapping[str, str]) -> str:
 
 
 def _split(webhook: Mapping[str, Any]) -> tuple[str, str]:
-    """Split a webhook's description into the occasion of the event and the shared text on verifying events."""
+    """Split a webhook's description into two texts: when the event is sent, and how to verify events."""
     occasion, _, verification = webhook["description"].partition("\n\n")
     return occasion, verification
 

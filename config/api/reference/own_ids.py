@@ -1,4 +1,4 @@
-"""Put a chain and a token of this deployment into the examples of the OpenAPI document."""
+"""Replace the chain and the token in the OpenAPI document's examples by those of this deployment."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,6 @@ _CHAIN_IDS = ("chain_id", "destination_chain_id")
 def with_own_ids(
     document: Mapping[str, Any], chain: Mapping[str, Any], token: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the document with `chain` and `token` in place of the example ones."""
     schemas = document["components"]["schemas"]
     replacement = _Replacement(schemas["Chain"]["examples"][0], chain, schemas["Token"]["examples"][0], token)
     localized: dict[str, Any] = replacement.of(document)
@@ -39,7 +38,7 @@ class _Replacement:
         return node
 
     def _own(self, node: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values to replace in an example of the chain or the token."""
+        """Return the values to change in `node` if it is an example of the chain or the token."""
         if "chain_type" in node and node.get("id") == self._example_chain["id"]:
             return {key: value for key, value in self._chain.items() if key in node}
         if node.get("contract_address") == self._example_token["contract_address"]:

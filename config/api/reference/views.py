@@ -20,12 +20,11 @@ _EXAMPLES = "chains.api.reference.example_chain_and_token"  # a path, because `c
 
 @only_read
 def reference_page(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view interface
-    """Return the reference page. The default policy for pages applies: no scripts, and only our own files."""
     find_examples: Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]] | None] = import_string(_EXAMPLES)
     return HttpResponse(_page(json.dumps(find_examples())))
 
 
-@lru_cache(maxsize=2)  # a change in the catalogue replaces the page
+@lru_cache(maxsize=2)  # the examples change with the catalogue
 def _page(examples: str) -> bytes:
     document = json.loads(described_as("json"))
     found = json.loads(examples)

@@ -1,4 +1,4 @@
-"""The errors in the OpenAPI document: one shape, and the possible codes of each status."""
+"""Describe errors in the OpenAPI document."""
 
 import json
 from collections.abc import Iterable
@@ -126,7 +126,7 @@ _TYPE = {"$ref": "#/components/schemas/ErrorType"}
 
 
 def _error(type_: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
-    """Return the shape of all errors with these schemas of `type` and `code`."""
+    """Return the schema of an error. `type_` and `code` are the schemas of its two fields with fixed values."""
     fields = {
         "type": type_,
         "code": code,
@@ -160,12 +160,12 @@ def _error(type_: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
 
 COMPONENTS["Error"] = _error(_TYPE, _CODE)
 
-_MIN_SHARED = 3  # a response that this many operations share becomes a component
+_MIN_SHARED = 3  # a response of this many operations becomes a component
 _HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
 
 
 def error_responses(codes: Iterable[ErrorCode]) -> dict[str, dict[str, Any]]:
-    """Return the response objects for `codes`, one per status, each naming its possible codes."""
+    """Return one response per HTTP status. Its description lists the codes of that status."""
     by_status: dict[int, list[ErrorCode]] = {}
     for code in ErrorCode:  # in the enumeration's order
         if code in codes:
@@ -174,7 +174,7 @@ def error_responses(codes: Iterable[ErrorCode]) -> dict[str, dict[str, Any]]:
 
 
 def shared(paths: dict[str, Any]) -> dict[str, Any]:
-    """Return the error responses of several operations by name, and replace them in `paths` with references."""
+    """Move error responses that several operations share out of `paths`. Return them by name."""
     places: dict[str, list[tuple[dict[str, Any], str]]] = {}
     for operations in paths.values():
         for operation in operations.values():

@@ -1,7 +1,7 @@
-"""Generate the OpenAPI document (3.1), so that views declare only their own parts.
+"""Generate the OpenAPI 3.1 document from the views, structs and serializers.
 
-`operation` describes a view's operation, `described` the object of a response's struct or a body's serializer, and
-`doc` or `help_text` a field. Credentials, permissions, common errors and headers are derived from the view.
+Describe a view with `operation`, a struct or serializer with `described`, and a field with `doc` or `help_text`. The
+credentials, permissions, common errors and headers of an operation come from its view.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +24,10 @@ from config.api.serializers import StrictSerializer
 
 Described = TypeVar("Described", bound=type[serializers.BaseSerializer[Any]] | type[Answer])
 View = TypeVar("View", bound=Callable[..., Any])
-# The key is the status, or the status and media type if the response is not JSON.
+# The key is the HTTP status. For a response that isn't JSON, it is the status and the media type.
 Answers = Mapping[int | tuple[int, str], OpenApiResponse]
 
-_OWN_ERRORS = "x-own-errors"  # passed from the decorator to the inspector, and not published
+_OWN_ERRORS = "x-own-errors"  # `operation` passes it to `Inspector`, which removes it
 _OWN_HEADERS = "x-own-headers"
 _SANDBOX = "/api/test/"
 _WEBHOOKS = "webhooks.api.reference.described_calls"  # a path, because `config` imports no app
@@ -47,10 +47,10 @@ def operation(
     parameters: Sequence[OpenApiParameter] = (),
     answer_headers: Mapping[int, Sequence[str]] | None = None,
 ) -> Callable[[View], View]:
-    """Describe one operation.
+    """`path` describes each variable in the path.
 
-    `path` describes each variable in the path. `errors` are the codes beyond the common ones. `answer_headers` are the
-    names of the response's own headers in `components.HEADERS`, by status.
+    `errors` are the codes besides the common ones. `answer_headers` lists extra headers of the response, by status, as
+    named in `components.HEADERS`.
     """
     variables = [
         OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.PATH, description=meaning)
@@ -88,7 +88,7 @@ def described(
 
 
 def list_of(item: type[Answer], name: str) -> type[ListPage]:
-    """Return the list object with `data` of `item`s, described as `name`."""
+    """Return a list object whose `data` are `item`s. `name` is its name in the OpenAPI document."""
     data = Annotated[list[item], doc("The objects on this page, newest first.")]  # type: ignore[valid-type]
     made = cast(type[ListPage], msgspec.defstruct(name, [("data", data)], bases=(ListPage,), kw_only=True))
     return described(name, "One page of a list, newest first.")(made)
@@ -118,7 +118,7 @@ class Inspector(AutoSchema):
         return self._takes_idempotency_key and not getattr(handler, "is_never_replayed", False)
 
     def get_operation(self, *args: Any, **options: Any) -> dict[str, Any] | None:
-        """Return the operation with its credentials, its errors and the headers of its responses."""
+        """Add the credentials, the errors and the headers of the responses."""
         found = super().get_operation(*args, **options)
         if found is None:
             return None
@@ -137,7 +137,6 @@ class Inspector(AutoSchema):
         return found
 
     def get_auth(self) -> list[dict[str, Any]]:
-        """Return the credentials that the view requires; none for a public view."""
         if not self._permissions:
             return []
         names = [each.permission.value for each in self._permissions if each.permission is not None]
@@ -200,11 +199,11 @@ class Inspector(AutoSchema):
         response["headers"] = {**response.get("headers", {}), **references}
 
     def _is_list_view(self, serializer: Any = None) -> bool:  # noqa: ARG002 - the inspector's interface
-        """Return False: an operation declares its list or array itself."""
+        """Return False: lists are declared with `list_of` and `ArrayOf`."""
         return False
 
     def _get_response_for_code(self, serializer: Any, *args: Any, **options: Any) -> dict[str, Any]:
-        """Describe a plain array by its items."""
+        """Handle `ArrayOf`."""
         if isinstance(serializer, OpenApiResponse) and isinstance(serializer.response, ArrayOf):
             item = structs.reference_to(self, serializer.response.item)
             serializer = OpenApiResponse({"type": "array", "items": item}, serializer.description)
@@ -212,7 +211,7 @@ class Inspector(AutoSchema):
         return found
 
     def _map_serializer(self, serializer: Any, direction: str, bypass_extensions: bool = False) -> Any:
-        """Add `additionalProperties: false` of strict serializers, and an example for each field."""
+        """Add the examples, and `additionalProperties: false` for strict serializers."""
         found = super()._map_serializer(serializer, direction, bypass_extensions)  # type: ignore[no-untyped-call]
         if isinstance(serializer, StrictSerializer) or (
             isinstance(serializer, type) and issubclass(serializer, StrictSerializer)
@@ -251,7 +250,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     names = {tuple(schema["enum"]): name for name, schema in schemas.items() if "enum" in schema}
     calls = import_string(_WEBHOOKS)()
     tidied: dict[str, Any] = _tidied({**result, "webhooks": calls, "components": {}}, names)
-    # An enumeration's own component keeps its values; the other schemas refer to it.
+    # Only an enumeration's own component lists its values. The other schemas refer to it.
     described_here = {
         name: schema if "enum" in schema else _tidied(schema, names)
         for name, schema in sorted(schemas.items())
@@ -267,7 +266,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def _tidied(node: Any, names: Mapping[tuple[str, ...], str]) -> Any:
-    """Return `node` with references to enumerations, and without `readOnly`."""
+    """Replace enumerations in `node` by references, and remove `readOnly`."""
     if isinstance(node, list):
         return [_tidied(item, names) for item in node]
     if not isinstance(node, dict):

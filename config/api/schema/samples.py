@@ -1,6 +1,6 @@
-"""Generate code samples of each call for the API reference, in curl, Python and TypeScript, from its examples.
+"""Generate the code samples of the API reference, in curl, Python and TypeScript.
 
-Samples with an API key use our own clients. Samples of the checkout's public calls use `requests` and `fetch`.
+Samples of calls with an API key use our client libraries. Samples of public calls use `requests` and `fetch`.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from config.api.schema import typescript_samples as typescript
 
-# For each operation: the result's name, the client's method, and the positional arguments.
+# By operation: the name of the variable with the result, the client's method, and the positional arguments.
 _CLIENT: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "chains.list": ("chains", "chains.list", ()),
     "tokens.list": ("tokens", "chains.tokens", ("chain_id",)),
@@ -60,8 +60,8 @@ _BODIES: dict[str, tuple[str, ...]] = {
     "payment_links.create": ("name", "amount", "token_id", "chain_id", "recipient_address"),
     "webhooks.update": ("url",),
 }  # fmt: skip
-_WIDTH = 60  # characters that fit beside the reference's text
-_KEYED = "payment_requests.create"  # the call for which an idempotency key is shown
+_WIDTH = 60  # the line length that fits beside the reference's text
+_KEYED = "payment_requests.create"  # its sample shows an idempotency key
 _IDEMPOTENCY_KEY = "order-1001"
 
 
@@ -115,7 +115,7 @@ def _typescript(
         )
     result, call, positional = _CLIENT[name]
     fields = {**query, **(body or {})}
-    # The outcome is a separate argument; all other fields of a body are one object.
+    # In TypeScript, `outcome` is a separate argument. The other fields of a body are one object.
     separate = [fields.pop(each) for each in positional if each in fields and each != "since"]
     key = _IDEMPOTENCY_KEY if name == _KEYED else None
     server = address.split("/api/")[0]
@@ -127,7 +127,7 @@ def _is_stream(operation: Mapping[str, Any]) -> bool:
 
 
 def example_body(operation: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a body that the call accepts; None for a call without one."""
+    """Return an example of the call's body, or None for a call without a body."""
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
     if content is None:
         return None
@@ -137,7 +137,7 @@ def example_body(operation: Mapping[str, Any], components: Mapping[str, Any]) ->
 
 
 def path_values(path: str, components: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values for the path's variables: the ids of the example objects."""
+    """Return values for the path's variables, such as the id of the example payment."""
     if "/deliveries/" in path:
         kind = "WebhookDelivery"
     elif "/events/" in path:

@@ -1,4 +1,4 @@
-"""Settings for drf-spectacular: titles, tags, names of enumerations. Names apps as strings only."""
+"""Settings for drf-spectacular: titles, tags, names of enumerations."""
 
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ def spectacular_settings(base_url: str, environment: str) -> dict[str, Any]:
         "SERVERS": [{"url": base_url, "description": environment.capitalize()}],
         "TAGS": [{"name": name, "description": text} for name, text in _TAGS.items()],
         "SCHEMA_PATH_PREFIX": "/api",
-        "ENABLE_DJANGO_DEPLOY_CHECK": False,  # `make lint` validates the description itself
+        "ENABLE_DJANGO_DEPLOY_CHECK": False,  # `make lint` validates the document
         "SORT_OPERATION_PARAMETERS": False,
         "DISABLE_DOCSTRING_DESCRIPTIONS": True,
         "ENFORCE_NON_BLANK_FIELDS": True,

@@ -22,7 +22,7 @@ class StructSchema(OpenApiSerializerExtension):
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: str) -> dict[str, Any]:  # noqa: ARG002
-        """Return the component of a struct. A nested struct becomes a separate component."""
+        """Return the schema of a struct. A nested struct gets a separate schema."""
         hints = get_type_hints(self.target, include_extras=True)
         schemas: dict[str, Any] = {}
         required = []
@@ -68,7 +68,7 @@ def _schema(auto_schema: AutoSchema, hint: Any) -> dict[str, Any]:
 
 
 def reference_to(auto_schema: AutoSchema, struct: type[Answer]) -> dict[str, Any]:
-    resolve: Any = auto_schema.resolve_serializer  # drf-spectacular's types allow only serializers
+    resolve: Any = auto_schema.resolve_serializer  # drf-spectacular's types allow only serializers here
     return dict(resolve(struct, "response").ref)
 
 
@@ -89,7 +89,7 @@ def _marked(schema: dict[str, Any], marks: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _choice(schema: dict[str, Any], mark: Choices) -> dict[str, Any]:
-    """Return an enumeration in drf-spectacular's form, so that its hook gives it a name."""
+    """Return an enumeration in drf-spectacular's format. Its hook then gives the enumeration a name."""
     values: list[str | None] = [value for value, _ in mark.choices]
     if "null" in schema["type"]:
         values.append(None)

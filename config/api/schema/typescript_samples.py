@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_WIDTH = 60  # characters that fit beside the reference's text
+_WIDTH = 60  # the line length that fits beside the reference's text
 _LISTS = (
     "payment_requests.list",
     "payments.list",
@@ -23,7 +23,8 @@ def with_client(
 ) -> str:  # fmt: skip
     """Return a module that makes one call with the client and prints its result.
 
-    `call` is the Python client's method, `result` the name of its result; `fields` go into one object.
+    `call` is the Python client's method. `result` is the name of the variable with the result. `fields` become one
+    object.
     """
     given = [_value(value) for value in positional]
     if fields:

@@ -1,11 +1,11 @@
-"""Django's database backend, with a cheaper check for lost pool connections, and without read-only connections.
+"""Django's PostgreSQL backend with two changes: a cheaper check of connections, and no connections to a standby.
 
-Django's check sends a statement each time a request gets a connection. A server that ended the connection has closed
-its socket, which this backend sees without a round trip. The kernel notices a lost server within about ten seconds
-(`config.environment.keepalives`).
+Django checks a pool's connection with a statement, each time a request gets one. This backend needs no round trip: it
+only checks whether the server has closed the socket. If the server is unreachable, the kernel notices it within about
+ten seconds (`config.environment.keepalives`).
 
-A primary that becomes a standby keeps its connections open and rejects their writes. After such an error, all
-connections of the pool are closed, and new ones reach the new primary by DNS, a proxy or `target_session_attrs`.
+A primary that becomes a standby keeps its connections open, but rejects writes. After such an error, this backend
+closes all connections of the pool. New ones reach the new primary by DNS, a proxy or `target_session_attrs`.
 """
 
 import select
@@ -45,7 +45,7 @@ class _TracedCursor(CursorWrapper):
 
 
 class _ErrorWrapper(DatabaseErrorWrapper):
-    """Django's translation of errors, which also closes connections to a read-only server."""
+    """Translates errors as Django does. If the server is read-only, it also closes the connections."""
 
     wrapper: "DatabaseWrapper"
 
@@ -56,9 +56,9 @@ class _ErrorWrapper(DatabaseErrorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Connections of a pool that checks the socket instead of sending a statement."""
+    """Django's wrapper. Its pool checks the socket instead of sending a statement."""
 
-    # While every server is read-only, each write would otherwise replace all connections.
+    # If every server is read-only, each write fails. This pause keeps each of them from replacing all connections.
     _DRAIN_PAUSE_SECONDS = 1.0
     _drained_at: ClassVar[float] = 0.0
 
@@ -67,21 +67,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return _ErrorWrapper(self)
 
     def leave_server(self) -> None:
-        """Close this connection and those of the pool. The thread gets a new one when it next needs one."""
+        """Close this connection and those of the pool. The thread's next statement opens a new connection."""
         if self.connection is not None:
-            # Closed in the driver, so that Django treats it as closed by the server.
+            # Close it in the driver: Django then treats it as a connection that the server closed.
             self.connection.close()
         if time.monotonic() - DatabaseWrapper._drained_at > self._DRAIN_PAUSE_SECONDS:
             self.drain_pool()
 
     def drain_pool(self) -> None:
-        """Close the connections of the pool; those in use are closed when they are returned."""
+        """Close the connections of the pool. A connection in use is closed when its thread returns it."""
         DatabaseWrapper._drained_at = time.monotonic()
         if self.pool is not None:
             self.pool.drain()
 
     def get_connection_params(self) -> dict[str, Any]:
-        """Return libpq's parameters; `DATABASE_URL` overrides them."""
+        """Return the parameters for libpq. `DATABASE_URL` overrides ours."""
         return {**OURS, **super().get_connection_params()}
 
     def make_cursor(self, cursor: Any) -> CursorWrapper:

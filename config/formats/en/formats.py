@@ -1,4 +1,4 @@
-"""Day before month and 24 hours: unambiguous, and short enough for a column."""
+"""Formats of dates and times in the portal: unambiguous, and short enough for a column."""
 
 DATE_FORMAT = "j M Y"
 TIME_FORMAT = "H:i"

@@ -16,14 +16,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
-        parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
+        parser.add_argument(
+            "--strict", action="store_true", help="exit with 1 also if there are only warnings"
+        )
         parser.add_argument(
             "--only", metavar="NAME", action="append", choices=[*settings.DOCTOR_CHECKS], help="repeatable"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         only = options["only"] or settings.DOCTOR_CHECKS
-        logging.disable(logging.ERROR)  # the report describes the errors more plainly
+        logging.disable(logging.ERROR)  # the report describes these errors better
         try:
             report = run({name: path for name, path in settings.DOCTOR_CHECKS.items() if name in only})
         finally:

@@ -9,7 +9,10 @@ interface Typed {
   message?: { from?: unknown; to?: unknown; value?: unknown; validBefore?: unknown };
 }
 
-/** Read out a transfer that another account sends (EIP-3009); null for any other data, and for another account's. */
+/**
+ * Describe a transfer that another account sends (EIP-3009). Return null for any other data, and for a transfer of
+ * another account.
+ */
 export async function summariseAuthorization(chain: Chain, account: Address, typed: Typed | null): Promise<Summary | null> {
   const { primaryType, domain, message } = typed ?? {};
   const [token, from, to] = [domain?.verifyingContract, message?.from, message?.to].map(String);

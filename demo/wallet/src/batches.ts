@@ -5,7 +5,7 @@ import { ask, type Chain } from "./node";
 import { findFees, prepare, summarise, summariseFee } from "./transaction";
 import { confirm, type Summary } from "./window";
 
-/** What a page asks for in `wallet_sendCalls`. */
+/** The parameters of `wallet_sendCalls`. */
 interface AskedBatch {
   version?: unknown;
   id?: unknown;
@@ -38,11 +38,11 @@ interface Receipt {
 
 const VERSION = "2.0.0";
 const ABI = parseAbi(["function executeBatch((address target, uint256 value, bytes data)[] calls) payable"]);
-/** What code of an account that delegates by EIP-7702 begins with. */
+/** The code of an account that delegates by EIP-7702 begins with this. */
 const DESIGNATOR = "0xef0100";
 const MAX_CALLS = 20;
 const SENT = "demo-wallet:batches-sent";
-/** The switch for a wallet that knows no batches: `localStorage["demo-wallet:batches"] = "off"`. */
+/** With `localStorage["demo-wallet:batches"] = "off"`, the wallet doesn't support batches. */
 const SWITCH = "demo-wallet:batches";
 
 const wrongVersion = () => new ProviderError(-32000, `The wallet supports version ${VERSION} of wallet_sendCalls.`);
@@ -54,13 +54,13 @@ const tooLarge = () => new ProviderError(5740, `A batch has at most ${MAX_CALLS}
 
 /** Atomic batches (EIP-5792) of an account that delegates to a contract (EIP-7702). */
 export class Batches {
-  /** `delegate`: the contract on each chain; null if the demo has none. */
+  /** `delegate` is the contract on each chain, or null if the demo has none. */
   constructor(
     private readonly account: PrivateKeyAccount,
     private readonly delegate: Address | null,
   ) {}
 
-  /** The capabilities on those of these chains where the account executes batches. */
+  /** The capabilities on each of these chains where the account can execute batches. */
   async capabilities(chains: Chain[]): Promise<Record<Hex, object>> {
     this.mustBeOn("wallet_getCapabilities");
     const able = await Promise.all(chains.map((chain) => this.isAble(chain)));
@@ -68,7 +68,7 @@ export class Batches {
     return Object.fromEntries(on.map(({ id }) => [numberToHex(id), { atomic: { status: "supported" } }]));
   }
 
-  /** Ask once for all calls, and send them in one transaction of the account to itself. */
+  /** Show one prompt for all calls. Send them in one transaction of the account to itself. */
   async send(asked: AskedBatch, chain: Chain, nameOf: (id: number) => string): Promise<{ id: string }> {
     this.mustBeOn("wallet_sendCalls");
     const calls = this.checked(asked, chain);
@@ -130,7 +130,7 @@ export class Batches {
     ]);
     const nonce = Number(count);
     const isDelegated = code.toLowerCase() === DESIGNATOR + delegate.slice(2).toLowerCase();
-    // The transaction itself uses the account's nonce before the authorization does.
+    // The transaction uses the account's nonce first, and the authorization the one after it.
     const terms = { address: delegate, chainId: chain.id, nonce: nonce + 1 };
     const authorizationList = isDelegated ? [] : [await this.account.signAuthorization(terms)];
     const wanted = calls.map(({ to, value, data }) => ({ target: to!, value: BigInt(value ?? 0), data: data ?? "0x" }));

@@ -4,9 +4,9 @@ import { ask } from "./node";
 
 export interface Config {
   privateKey: Hex;
-  /** The first is the one that the wallet begins on. */
+  /** The wallet starts on the first one. */
   chains: Chain[];
-  /** The contract that the account delegates to for batches; null if the demo has none. */
+  /** The contract to which the account delegates for batches. Null if the demo has none. */
   delegate: Address | null;
 }
 
@@ -14,13 +14,13 @@ export interface SolanaConfig {
   /** The 32 bytes of the key's seed, in hex. */
   privateKey: string;
   chain: Chain;
-  /** Symbols by mint: the chain itself keeps none. */
+  /** Symbols by mint. They are here, because the chain doesn't store them. */
   symbols: Record<string, string>;
 }
 
 interface ServedConfig {
   privateKey: Hex;
-  /** The key of the merchant's wallet; null if the demo has none. */
+  /** The key of the merchant's wallet. Null if the demo has none. */
   merchantKey: Hex | null;
   chains: { rpc: string; name: string; nativeSymbol: string }[];
   delegate: Address | null;
@@ -37,7 +37,7 @@ interface ServedSolana {
 
 let served: Promise<ServedConfig> | null = null;
 
-/** Read what the demo server says, and ask each node which chain it is on. */
+/** Read the configuration from the demo server, and the chain id from each node. */
 export async function loadConfig(isMerchant: boolean): Promise<Config> {
   const { privateKey, merchantKey, chains, delegate } = await (served ??= read());
   const key = isMerchant && merchantKey ? merchantKey : privateKey;
@@ -49,7 +49,7 @@ async function withId({ rpc, name, nativeSymbol }: ServedConfig["chains"][number
   return { ...chain, id: Number(await ask(chain, "eth_chainId")) };
 }
 
-/** What the demo server says of its Solana chain, or null where it has none. */
+/** The demo server's configuration of its Solana chain, or null if it has none. */
 export async function loadSolanaConfig(isMerchant: boolean): Promise<SolanaConfig | null> {
   const { solana } = await (served ??= read());
   if (!solana) return null;

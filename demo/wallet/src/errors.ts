@@ -1,4 +1,4 @@
-/** An EIP-1193 provider error: what a page sees when a request is refused. */
+/** An error of an EIP-1193 provider. A page gets it if its request is rejected. */
 export class ProviderError extends Error {
   constructor(
     readonly code: number,

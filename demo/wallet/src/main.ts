@@ -2,7 +2,7 @@ import { loadConfig, loadSolanaConfig } from "./config";
 import { DemoWalletProvider } from "./provider";
 import { registerSolanaWallet } from "./solana";
 
-/** On the page that sends a refund, the merchant's own wallet replaces the customer's. */
+/** On a page that sends a refund, the merchant's wallet replaces the customer's wallet. */
 const isMerchant = document.querySelector("[data-refund]") !== null;
 const NAME = isMerchant ? "Demo Merchant Wallet" : "Demo Wallet";
 const ICON =

@@ -5,13 +5,13 @@ export interface Chain {
   id: number;
   name: string;
   nativeSymbol: string;
-  /** Where its node answers; null for a chain that the wallet knows of but cannot reach. */
+  /** The URL of its node. Null if the wallet can't reach the chain. */
   rpcUrl: string | null;
 }
 
 let nextId = 1;
 
-/** Ask a chain's node. Throws the node's own error as a ProviderError. */
+/** Call a chain's node. An error from the node is thrown as a ProviderError. */
 export async function ask<T = Hex>(chain: Chain, method: string, params: unknown = []): Promise<T> {
   if (!chain.rpcUrl) throw chainDisconnected(chain.name);
   let answer: { result?: T; error?: { code: number; message: string; data?: unknown } };

@@ -31,11 +31,11 @@ const PASSED_ON = new Set([
   "eth_sendRawTransaction",
 ]);
 
-// Kept per site, as a wallet in a browser would.
+// Stored separately for each site, as wallets in browsers do.
 const CONNECTED = "demo-wallet:connected";
 const CHAIN = "demo-wallet:chain-id";
 
-/** The wallet as a page sees it: EIP-1193, with one account. */
+/** The wallet's interface for pages: EIP-1193, with one account. */
 export class DemoWalletProvider {
   readonly isDemoWallet = true;
 
@@ -109,7 +109,7 @@ export class DemoWalletProvider {
     throw unsupported(method);
   }
 
-  /** One window at a time: a second question waits for the first one's answer. */
+  /** One window at a time. A second request waits until the first window is closed. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#queue.then(work);
     this.#queue = turn.catch(() => {});

@@ -1,14 +1,14 @@
 import { decodeFunctionData, hexToBytes, parseAbi, zeroAddress, type Address, type Hex } from "viem";
 import { toBase58 } from "../../../checkout/frontend/src/solana/base58";
 
-/** A call to a routing provider's contract: the token amount it takes and the recipient it pays. */
+/** A call to a routing provider's contract, with the amount of the token and the recipient. */
 export interface RouterCall {
   title: string;
-  /** Null for the chain's own coin. */
+  /** Null for the chain's coin. */
   token: Address | null;
   amount: bigint;
   receiver: string;
-  /** Null where the money stays on the chain. */
+  /** Null if the money stays on the chain. */
   targetChainId: bigint | null;
 }
 
@@ -16,7 +16,7 @@ const NOT_EVM = "0x11f111f111f111F111f111f111F111f111f111F1";
 const SWAP =
   "(bytes32 id, string integrator, string referrer, address receiver, uint256 least, (address callTo, address approveTo, address sent, address received, uint256 amount, bytes data, bool deposits) swap)";
 
-// The calls of LI.FI's contract that the local aggregator hands out.
+// The calls of LI.FI's contract that the local aggregator uses.
 const ABI = parseAbi([
   "struct Bridge { bytes32 id; string bridge; string integrator; address referrer; address token; address receiver; uint256 amount; uint256 chainId; bool swaps; bool calls; }",
   "struct Relay { bytes32 requestId; bytes32 receiver; bytes32 token; bytes signature; }",
@@ -26,7 +26,7 @@ const ABI = parseAbi([
   `function swapTokensSingleV3NativeToERC20${SWAP} payable`,
 ]);
 
-/** Read a call of a routing provider's contract; null for any other call. */
+/** Decode a call of a routing provider's contract. Return null for any other call. */
 export function readRouterCall(data: Hex): RouterCall | null {
   let call;
   try {

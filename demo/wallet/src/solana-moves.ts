@@ -7,15 +7,15 @@ const TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 const TRANSFER = 2n;
 const TRANSFER_CHECKED = 12;
 
-/** What leaves the wallet, its recipient, and the memo. */
+/** The amount that leaves the wallet, the recipient, and the memo. */
 export interface Moves {
-  /** Of one token at most. */
+  /** Transfers of at most one token. */
   token: { mint: string; amount: bigint; decimals: number; to: string } | null;
   coins: { lamports: bigint; to: string } | null;
   note: string | null;
 }
 
-/** Read a transaction that moves money and leaves notes, and does nothing else; null for any other. */
+/** Decode a transaction that only moves money and has memos. Return null for any other. */
 export function readMoves({ payer, instructions }: Message): Moves | null {
   const moves: Moves = { token: null, coins: null, note: null };
   for (const { program, accounts, data } of instructions) {

@@ -9,7 +9,7 @@ const BUDGET = "ComputeBudget111111111111111111111111111111";
 const CONFIRMED = { commitment: "confirmed" };
 const TOKEN_ACCOUNT_BYTES = 165;
 
-/** Read a payment as a person would want it read out. */
+/** Describe a payment for the customer. */
 export async function summarise(
   chain: Chain,
   symbols: Record<string, string>,
@@ -40,7 +40,9 @@ export async function summarise(
   };
 }
 
-/** Read a transaction that is more than one payment: what it moves, or else the programs that it runs. */
+/**
+ * Describe a transaction that is more than one payment. Show the amounts or, if they can't be decoded, the programs.
+ */
 export async function summariseOther(
   chain: Chain,
   symbols: Record<string, string>,
@@ -83,7 +85,7 @@ async function summariseMoves(
   };
 }
 
-/** Name the programs of a transaction: only a simulation shows what they do. */
+/** List the programs of a transaction. Only a simulation shows their effect. */
 async function summarisePrograms(chain: Chain, message: Message, transaction: Uint8Array): Promise<Summary> {
   const programs = message.instructions.map(({ program }) => program).filter((program) => program !== BUDGET);
   const [balance, warning] = await Promise.all([coinBalance(chain, message.payer), tryOut(chain, transaction)]);
@@ -116,7 +118,7 @@ async function tokenBalance(chain: Chain, owner: string, mint: string): Promise<
   return value.reduce((sum, { account }) => sum + BigInt(account.data.parsed.info.tokenAmount.amount), 0n);
 }
 
-/** The owner of a token account; null if the node doesn't know it. */
+/** The owner of a token account, or null if the node doesn't know it. */
 async function ownerOf(chain: Chain, account: string): Promise<string | null> {
   const options = { encoding: "jsonParsed", ...CONFIRMED };
   const { value } = await ask<{ value: { data?: { parsed?: { info?: { owner?: unknown } } } } | null }>(chain, "getAccountInfo", [account, options]);
@@ -124,7 +126,7 @@ async function ownerOf(chain: Chain, account: string): Promise<string | null> {
   return typeof owner === "string" ? owner : null;
 }
 
-/** What stays with the network for a token account that is still to be made; nothing for one that exists. */
+/** The deposit for a new token account. It is 0 if the account exists. */
 async function depositFor(chain: Chain, account: string): Promise<bigint> {
   const options = { encoding: "base64", ...CONFIRMED };
   const { value } = await ask<{ value: unknown }>(chain, "getAccountInfo", [account, options]);
@@ -132,7 +134,7 @@ async function depositFor(chain: Chain, account: string): Promise<bigint> {
   return BigInt(await ask<number>(chain, "getMinimumBalanceForRentExemption", [TOKEN_ACCOUNT_BYTES]));
 }
 
-/** Why the node thinks that it would fail, or null. */
+/** Simulate the transaction. Return the reason why it would fail, or null. */
 async function tryOut(chain: Chain, transaction: Uint8Array): Promise<string | null> {
   const encoded = btoa(String.fromCharCode(...transaction));
   const options = { encoding: "base64", sigVerify: false, replaceRecentBlockhash: true, ...CONFIRMED };

@@ -29,7 +29,7 @@ const CHAIN = "solana:localnet";
 const CONNECTED = "demo-wallet:solana-connected";
 const SIGNATURE = 64;
 
-/** Register the wallet through Wallet Standard, whether the page or the wallet loads first. */
+/** Register the wallet through the Wallet Standard. It works whether the page or the wallet loads first. */
 export function registerSolanaWallet(config: SolanaConfig, name: string, icon: string): void {
   const wallet = new DemoSolanaWallet(config, name, icon);
   const register = (api: { register(wallet: DemoSolanaWallet): void }) => api.register(wallet);
@@ -37,7 +37,7 @@ export function registerSolanaWallet(config: SolanaConfig, name: string, icon: s
   window.dispatchEvent(new CustomEvent("wallet-standard:register-wallet", { detail: register }));
 }
 
-/** The wallet as a page sees it: Wallet Standard, with one account. */
+/** The wallet's interface for pages: Wallet Standard, with one account. */
 class DemoSolanaWallet {
   readonly version = "1.0.0";
   readonly chains = [CHAIN];
@@ -121,7 +121,7 @@ class DemoSolanaWallet {
     return { signature };
   }
 
-  /** Sign a payment whose network fee another account pays, and which that account sends. */
+  /** Sign a payment that another account sends. That account also pays the network fee. */
   async #signTransaction({ account, transaction }: Asked): Promise<{ signedTransaction: Uint8Array }> {
     this.#mustBeOurs(account);
     const { chain, symbols } = this.config;
@@ -161,7 +161,7 @@ class DemoSolanaWallet {
     if (this.accounts.length === 0 || account?.address !== this.#account.address) throw unauthorized();
   }
 
-  /** Answer the requests in order, with one confirmation window at a time. */
+  /** Handle the requests in order, with one confirmation window at a time. */
   async #each<T>(asked: Asked[], answer: (one: Asked) => Promise<T>): Promise<T[]> {
     const answers: T[] = [];
     for (const one of asked) answers.push(await this.#inTurn(() => answer(one)));
@@ -184,7 +184,7 @@ class DemoSolanaWallet {
   }
 }
 
-/** Read a transaction; `payment` is null unless it is a single plain payment. */
+/** Decode a transaction. `payment` is null if it isn't a single plain payment. */
 function read(transaction: Uint8Array): { payer: string; payment: SolanaPayment | null; message: Message } {
   let message: Message;
   try {
@@ -194,7 +194,8 @@ function read(transaction: Uint8Array): { payer: string; payment: SolanaPayment 
   }
   try {
     const payment = readPayment(transaction);
-    // The local provider's swap is a transfer with a memo, which the window shows. A payment's memo repeats its reference.
+    // A swap of the local provider is a transfer with a memo. The window shows that memo. In a payment, the memo only
+    // repeats the reference.
     const hasMemo = message.instructions.some(({ program }) => program === MEMO);
     return { payer: message.payer, payment: hasMemo && payment.reference === null ? null : payment, message };
   } catch {

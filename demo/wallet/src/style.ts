@@ -1,4 +1,4 @@
-// A stylesheet made in script is no inline style, so the page's Content-Security-Policy has nothing against it.
+// A style sheet constructed by a script is not an inline style, so the page's Content-Security-Policy allows it.
 const CSS = `
 :host { all: initial; }
 * { box-sizing: border-box; }

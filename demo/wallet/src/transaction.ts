@@ -11,7 +11,7 @@ const DECIMALS = "0x313ce567";
 const BALANCE_OF = "0x70a08231";
 const GWEI = 1_000_000_000n;
 
-/** What a page asks for in `eth_sendTransaction`. */
+/** The parameters of `eth_sendTransaction`. */
 export interface AskedTransaction {
   from?: Address;
   to?: Address;
@@ -33,10 +33,10 @@ export interface Prepared {
   gas: bigint;
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
-  /** What it will most likely cost in wei, and what it can cost at most. */
+  /** The probable cost and the maximum cost, in wei. */
   likelyFee: bigint;
   highestFee: bigint;
-  /** Why the node thinks that it would fail, or null. */
+  /** The reason why it would fail, from the node's simulation, or null. */
   warning: string | null;
 }
 
@@ -46,7 +46,7 @@ interface Fees {
   expectedPrice: bigint;
 }
 
-/** Fill in what the page left open: fees from the node, gas by estimate. */
+/** Add the values that the page left out: fees from the node, and estimated gas. */
 export async function prepare(chain: Chain, account: Address, asked: AskedTransaction): Promise<Prepared> {
   if (asked.to !== undefined && !isAddress(asked.to, { strict: false })) throw invalidParams("`to` is not an address.");
   const to = asked.to && getAddress(asked.to);
@@ -95,7 +95,7 @@ async function suggestedTip(chain: Chain): Promise<bigint> {
   }
 }
 
-/** Read a transaction as a person would want it read out; `nameOf` names the chains that the wallet knows. */
+/** Describe a transaction for the customer. `nameOf` returns the names of known chains. */
 export async function summarise(
   chain: Chain,
   account: Address,
@@ -169,7 +169,7 @@ interface Holding {
   balance: bigint | null;
 }
 
-/** What the account has of a token, or of the chain's own coin. */
+/** The account's balance of a token, or of the chain's coin. */
 async function readHolding(chain: Chain, account: Address, token: Address | null): Promise<Holding> {
   if (token === null) {
     const balance = hexToBigInt(await ask(chain, "eth_getBalance", [account, "latest"]));
@@ -216,7 +216,7 @@ async function readNumber(chain: Chain, token: Address, data: string): Promise<b
   return answer && hexToBigInt(size(answer) > 32 ? slice(answer, 0, 32) : answer);
 }
 
-/** A token's symbol: an ABI string, or (old tokens) 32 bytes. */
+/** A token's symbol. It is an ABI string or, in old tokens, 32 bytes. */
 async function readSymbol(chain: Chain, token: Address): Promise<string> {
   const answer = await read(chain, token, SYMBOL);
   if (!answer) return "unknown token";
@@ -228,7 +228,7 @@ function quantity(hex: Hex | undefined): bigint | undefined {
   return hex === undefined ? undefined : BigInt(hex);
 }
 
-/** An exact amount for people: every digit that counts, and at least two after the point. */
+/** Format an exact amount, with at least two fraction digits. */
 export function readable(amount: bigint, decimals: number): string {
   const [whole, fraction = ""] = formatUnits(amount, decimals).split(".");
   return decimals === 0 ? group(whole!) : `${group(whole!)}.${fraction.padEnd(2, "0")}`;
@@ -238,7 +238,7 @@ function group(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** An amount for people: at most six fraction digits, cut rather than rounded up. */
+/** Format an amount with at most six fraction digits. It is rounded down. */
 export function shorten(amount: bigint, decimals: number): string {
   const [whole, fraction = ""] = formatUnits(amount, decimals).split(".");
   const kept = fraction.slice(0, 6).replace(/0+$/, "");

@@ -1,34 +1,36 @@
 import { userRejected } from "./errors";
 import { makeStyleSheet } from "./style";
 
-/** What a transaction does, in the words of its confirmation window. */
+/** The description of a transaction in its confirmation window. */
 export interface Summary {
   title: string;
   amount: string | null;
   symbol: string | null;
-  /** Label and full address of the other side. */
+  /** The recipient or another counterparty, with a label and the full address. */
   counterparty: { label: string; address: string } | null;
   /** The token's contract or mint. */
   contract: string | null;
-  /** The recipient that the called contract pays, its chain, and the extra native coin it takes. */
+  /** For a provider's contract: the final recipient, the chain, and the bridge's fee in native coin. */
   arrives?: { at: string; on: string; bridgeFee: string | null };
   /** Further transfers, with their recipients. */
   besides?: { value: string; to: string };
-  /** What the transaction leaves on the chain to be read. */
+  /** A text that the transaction writes to the chain. */
   note?: string;
   balance: string | null;
   /** The account holds less than the amount. */
   isShort: boolean;
-  /** What names the payment on chain: on EVM bytes after the call's arguments, on Solana an account key. */
+  /**
+   * The payment's reference. On EVM chains, it is the bytes after the call's arguments. On Solana, it is an account.
+   */
   reference: string | null;
   fee: { value: string; detail?: string };
-  /** What is left with the network for the recipient's new token account. */
+  /** The deposit for the recipient's new token account. */
   deposit?: string;
   /** Why the node thinks that it would fail, or null. */
   warning: string | null;
 }
 
-/** Digits beyond which an amount is written smaller, so that it stays on one line. */
+/** An amount with more digits has a smaller font, so that it fits on one line. */
 const LONG_AMOUNT = 12;
 
 interface Row {
@@ -71,7 +73,10 @@ interface BatchQuestion extends Asking {
 
 type AnyQuestion = Question | TransactionQuestion | BatchQuestion;
 
-/** Open the wallet's window and wait for the person. Rejects with 4001 on Reject, Escape or a closed window. */
+/**
+ * Open the wallet's window, and wait for the customer. Rejects with 4001 on Reject, on Escape, and if the window is
+ * closed.
+ */
 export function confirm(question: AnyQuestion): Promise<void> {
   const host = element("div");
   host.id = "demo-wallet";
@@ -224,7 +229,7 @@ function table(rows: Row[]): HTMLElement {
   );
 }
 
-/** A long value in two halves, so that it always breaks in the same place. */
+/** A long value in two halves, so that the line always breaks in the middle. */
 function code(value: string): HTMLElement {
   const half = Math.ceil(value.length / 2);
   return element("code", element("span", value.slice(0, half)), element("span", value.slice(half)));

@@ -16,7 +16,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("merchant", metavar="MERCHANT", help="id, or exact and unique name")
+        parser.add_argument(
+            "merchant", metavar="MERCHANT", help="the merchant's id, or its exact name if the name is unique"
+        )
         parser.add_argument("email", metavar="EMAIL")
         parser.add_argument("--role", required=True, choices=[role.name.lower() for role in MEMBER_ROLES])
 

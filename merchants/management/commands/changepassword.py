@@ -9,6 +9,6 @@ from merchants.staff import audit
 
 class Command(changepassword.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
-        """Change the password, and record the user. The entry contains no password."""
+        """Change the password, and write to the security log whose it was."""
         with audit.of_saved_users(audit.What.PASSWORD_CHANGED):
             return super().handle(*args, **options)

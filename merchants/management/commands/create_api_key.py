@@ -17,14 +17,20 @@ class Command(BaseCommand):
     help = "Create an API key and print only the key. It is not stored and can't be shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("merchant", metavar="MERCHANT", help="id, or exact and unique name")
+        parser.add_argument(
+            "merchant", metavar="MERCHANT", help="the merchant's id, or its exact name if the name is unique"
+        )
         parser.add_argument(
             "--permissions",
             default="",
             help=f"separated by commas, of {', '.join(Permission.values)}; read only if left out",
         )
         parser.add_argument("--name", default="", help="purpose of the key")
-        parser.add_argument("--expires-in", default="", help="such as 90d, 12h or 30m; never if left out")
+        parser.add_argument(
+            "--expires-in",
+            default="",
+            help="lifetime of the key, such as 90d, 12h or 30m (default: the key doesn't expire)",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         lifetime = _lifetime(options["expires_in"])

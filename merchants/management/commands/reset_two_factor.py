@@ -1,4 +1,7 @@
-"""`manage.py reset_two_factor USER`: for the last operator who lost phone and recovery codes."""
+"""`manage.py reset_two_factor USER`: remove a user's second factor.
+
+The last operator needs it after losing phone and recovery codes. For other users, an operator can do it in the portal.
+"""
 
 from argparse import ArgumentParser
 from typing import Any

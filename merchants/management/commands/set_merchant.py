@@ -37,17 +37,19 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("merchant", metavar="MERCHANT", help="id, or exact and unique name")
+        parser.add_argument(
+            "merchant", metavar="MERCHANT", help="the merchant's id, or its exact name if the name is unique"
+        )
         parser.add_argument("--references", choices=("on", "off"))
         parser.add_argument(
             "--deposit-addresses",
             choices=("on", "off"),
-            help="let customers send to an address of the payment request, on EVM chains",
+            help="let customers on EVM chains pay to a deposit address of the payment request",
         )
         parser.add_argument(
             "--sponsored-payments",
             choices=("on", "off"),
-            help="let customers sign a transfer for which the operator pays the network fee",
+            help="let customers sign a transfer that the operator sends and pays the network fee for",
         )
         parser.add_argument(
             "--order-number",
@@ -61,7 +63,7 @@ class Command(BaseCommand):
         )
         for name in _THEME:
             parser.add_argument(
-                f"--{name.replace('_', '-')}", metavar=_THEME[name], help="empty to remove it"
+                f"--{name.replace('_', '-')}", metavar=_THEME[name], help="an empty value removes it"
             )
         parser.add_argument("--embed-origin", action="append", metavar="URL", help="repeatable")
         recipients = parser.add_mutually_exclusive_group()
@@ -131,7 +133,7 @@ def _currency(code: str) -> str:
 
 
 def _set_theme(merchant: Merchant, options: dict[str, Any]) -> list[str]:
-    """Set a merchant's customer-facing settings, validated by the admin form; return their names."""
+    """Change settings of a merchant's checkout, validated by the admin form. Return the names of the settings."""
     given = {name: options[name] for name in _THEME if options[name] is not None}
     if not given:
         return []
@@ -144,7 +146,7 @@ def _set_theme(merchant: Merchant, options: dict[str, Any]) -> list[str]:
         ),
     )
     form = form_class(given, instance=merchant)
-    # The form declares these fields outside the theme.
+    # Keep only the fields whose options were given.
     for name in set(form.fields) - set(given):
         del form.fields[name]
     if not form.is_valid():

@@ -22,7 +22,7 @@ _EXPIRIES = (
     ("604800", "After a week"),
     ("2592000", "After 30 days"),
 )
-# Parameters of the API, and the form's field for each, if its name differs.
+# Maps an API parameter to the form field for it. Fields with the parameter's own name are not listed.
 _FIELDS = {
     "price": "currency",
     "price.amount": "amount",
@@ -37,7 +37,7 @@ _PLAIN = {"autocomplete": "off", "spellcheck": "false"}
 
 
 def _plain_text(help_text: str, **options: Any) -> forms.CharField:
-    """Return a field of one line that the browser neither completes nor corrects."""
+    """Return a one-line text field without autocomplete or autocorrect."""
     widget = portal.TextInput(attrs=_PLAIN)
     return forms.CharField(widget=widget, help_text=help_text, **options)
 
@@ -48,7 +48,7 @@ def _money(help_text: str, **options: Any) -> forms.CharField:
 
 
 class MerchantForm(forms.Form):
-    """Choose the merchant; only for users who see more than one."""
+    """Only for users who can see several merchants."""
 
     merchant = forms.ModelChoiceField(Merchant.objects.none(), widget=portal.Select)
 
@@ -58,7 +58,7 @@ class MerchantForm(forms.Form):
 
 
 class _TermsForm(OnceForm):
-    """The amount and the wallet to pay. A merchant's allowed recipients become the choices of the wallet."""
+    """The amount and the recipient. If the merchant has allowed recipients, the form offers them as choices."""
 
     amount = _money("With a point before decimals, such as 12.50.")
     currency = forms.CharField(
@@ -70,7 +70,7 @@ class _TermsForm(OnceForm):
             "converted into the token at the current rate."
         ),
     )
-    token = forms.ChoiceField(widget=portal.Select, help_text="What the customer pays in.")
+    token = forms.ChoiceField(widget=portal.Select, help_text="The token that the customer pays in.")
     recipient_address = _plain_text(
         "The address on the token's chain that receives the money. Check it: payments can't be reversed.",
         max_length=100,
@@ -90,7 +90,7 @@ class _TermsForm(OnceForm):
         tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
         usual = [token for token in offered_tokens(tokens) if LISTED not in token.tags]
         choice = cast(forms.ChoiceField, self.fields["token"])
-        # No token is preselected, because a request for the wrong token can't be changed, and the customer may pay it.
+        # No token is preselected: a customer could pay a request for the wrong token, and a request can't be changed.
         choice.choices = [("", "Choose a token")] + [
             (str(token.pk), f"{token.symbol} on {token.chain.name}")
             for token in sorted(usual, key=lambda token: (token.chain.name, token.symbol))
@@ -105,7 +105,7 @@ class _TermsForm(OnceForm):
             )
 
     def terms(self) -> dict[str, Any]:
-        """Return the body of the API call without the amount or price. Empty fields are left out."""
+        """Return the body of the API call without the amount and without empty fields."""
         data = self.cleaned_data
         token = Token.objects.get(pk=data["token"])
         body = {
@@ -123,7 +123,7 @@ class _TermsForm(OnceForm):
         return {"price": {"amount": amount, "currency": currency}} if currency else {"amount": amount}
 
     def show(self, problem: Problem) -> None:
-        """Show a problem of the API at the form field that caused it."""
+        """Show the API's error message at the form field that it concerns."""
         name = _FIELDS.get(str(problem.param), str(problem.param))
         if name == "currency" and not self.cleaned_data.get("currency"):
             name = "amount"
@@ -181,7 +181,7 @@ class LinkForm(_TermsForm):
         required=False,
         label="Number of payments",
         widget=portal.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-        help_text="After so many payments, the link takes no more. Leave it empty for no limit.",
+        help_text="The maximum number of payments on this link. Leave it empty for no limit.",
     )
     expires_at = forms.DateTimeField(
         required=False,

@@ -41,8 +41,6 @@ _COLOURS = {
 
 
 class _LinkAction(Action):
-    """An action that locks the link."""
-
     permission = _CHANGE
 
     def lock(self, row: PaymentLink) -> PaymentLink:
@@ -142,7 +140,6 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
     fields = readonly_fields = ("redirect_url", "metadata")
 
     def get_fields(self, request: HttpRequest, obj: PaymentLink | None = None) -> Any:  # noqa: ARG002 - the admin interface
-        """Hide the fields that are empty for this link."""
         return [name for name in self.readonly_fields if getattr(obj, name, None)]
 
     def found(self, rows: QuerySet[PaymentLink], text: str) -> QuerySet[PaymentLink]:

@@ -1,4 +1,4 @@
-"""The portal's page that creates a payment request or a payment link, with the same services as the API."""
+"""The portal's page that creates a payment request or a payment link. It calls the same services as the API."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -34,7 +34,9 @@ else:
 
 
 class Creates(_AdminClass):
-    """Add two pages to an admin class: a form that creates an object, and a page to print. Must be the first base."""
+    """Add two pages to an admin class: the form for a new object, and a printable page. Must be the first base
+    class.
+    """
 
     creating_form: ClassVar[type[RequestForm] | type[LinkForm]]
     creating_title: ClassVar[str]
@@ -42,7 +44,7 @@ class Creates(_AdminClass):
     creating_button: ClassVar[str]
 
     def prepare(self, body: dict[str, Any], merchant: Merchant) -> Any:
-        """Validate the body and query the chain and the rate sources. Raises ApiError or ValidationError."""
+        """Validate the body. Queries the chain and the rate sources. Raises ApiError or ValidationError."""
         raise NotImplementedError
 
     def create(self, merchant: Merchant, prepared: Any, *, actor: str) -> Model:
@@ -72,7 +74,7 @@ class Creates(_AdminClass):
         return print_view(self, request, object_id)
 
     def create_page(self, request: HttpRequest) -> HttpResponse:
-        """Show the form, or create the object from it. Users who see every merchant choose a merchant first."""
+        """Show the form, or create the object from a submitted form. Users who see all merchants choose one first."""
         portal.demand(self.has_add_permission(request))
         merchant = _merchant_for(request)
         if merchant is None:
@@ -88,7 +90,7 @@ class Creates(_AdminClass):
     def _create(
         self, request: HttpRequest, merchant: Merchant, form: RequestForm | LinkForm
     ) -> HttpResponse | None:
-        """Create the object and redirect to its page; None if the form shows errors to correct."""
+        """Create the object and redirect to its page. Return None if the form has errors."""
         try:
             prepared = self.prepare(form.body(), merchant)
             with transaction.atomic():
@@ -170,7 +172,7 @@ class CreatesLinks(Creates):
 
 
 def _merchant_for(request: HttpRequest) -> Merchant | None:
-    """Return the user's merchant, or the chosen one of those that the user sees; None if there is none."""
+    """Return the user's own merchant. A user who sees several must choose one; None before that."""
     own = merchant_of(request.user)
     if own is not None:
         return own

@@ -16,7 +16,7 @@ from payments.models import PaymentLink, PaymentRequest
 
 @dataclass(frozen=True)
 class Share:
-    """The details to share: `amount` is what the customer pays, `end` the time until which they can pay."""
+    """`amount` is what the customer pays; `end` is the deadline."""
 
     url: str
     qr_code: SafeString
@@ -29,7 +29,7 @@ class Share:
 
 
 def share_of(row: PaymentRequest | PaymentLink) -> Share:
-    """Return the data for sharing an object; its merchant, token and chain must be loaded."""
+    """Return the data for sharing. The object's merchant, token and chain must be loaded."""
     url = row.url if isinstance(row, PaymentLink) else payment_url(row)
     meta = row._meta
     return Share(
@@ -45,7 +45,7 @@ def share_of(row: PaymentRequest | PaymentLink) -> Share:
 
 
 def amount_of(row: PaymentRequest | PaymentLink) -> str:
-    """Return what the customer is asked to pay: a token amount, a price, or the limits of an open amount."""
+    """Return a token amount, a price, or the minimum and maximum if the customer enters the amount."""
     if row.price:
         return f"{row.price['amount']} {row.price['currency']}"
     if isinstance(row, PaymentLink) and row.min_amount is not None:

@@ -1,6 +1,6 @@
 """The admin's dashboard: daily statistics, chain health, and what needs attention.
 
-Every number comes from a small table or an index. The dashboard queries no node and counts no large table.
+It is fast, because it reads only small tables and indexes. It queries no node and counts no large table.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ PERIODS = (7, 30, 90)
 USUAL_PERIOD = 30
 _STATISTICS_PERMISSIONS = ("payments.view_paymentrequest", "payments.view_payment")
 _LOOK = ("display_name", "logo_url", "accent_colour", "support_url", "support_email")
-# The worst health first.
+# Sorted: the worst health first.
 _HEALTH_COLOURS = {
     Health.DOWN: "danger",
     Health.STALLED: "danger",
@@ -44,7 +44,7 @@ _HEALTH_COLOURS = {
 
 @dataclass(frozen=True)
 class Concern:
-    """A reason for attention, with the number of rows and the list that shows them."""
+    """One line of *Needs attention*: a problem, the number of rows that have it, and the list of those rows."""
 
     title: str
     explanation: str
@@ -59,8 +59,9 @@ class Concern:
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Add the sections that the user may see to the index page's context, for their own merchant if they have
-    one.
+    """Add the sections that the user may see to the index page's context.
+
+    A user who belongs to a merchant sees that merchant's data only.
     """
     context["title"] = "Dashboard"
     try:
@@ -90,7 +91,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 def concerns(
     user: User | AnonymousUser, merchant: Merchant | None, now: datetime, sponsors: list[dict[str, Any]]
 ) -> list[Concern]:
-    """Return the concerns that the user may see, the most urgent first."""
+    """Return the problems that the user may see, the most urgent first."""
     payments = _of(merchant, Payment.objects.all(), "request__merchant")
     requests = _of(merchant, PaymentRequest.objects.all(), "merchant")
     items = []
@@ -228,7 +229,7 @@ def _about_sponsors(sponsors: list[dict[str, Any]]) -> Concern:
 
 
 def chains(now: datetime) -> list[dict[str, Any]]:
-    """Return the health of each active chain at the last check, worst first."""
+    """Return each active chain with its last known health, the worst first."""
     shown = []
     for chain, health in _health_of_chains(now):
         status = getattr(chain, "last_status", None)
@@ -258,7 +259,7 @@ def _health_of_chains(now: datetime) -> list[tuple[Chain, Health]]:
 
 
 def first_steps(user: User | AnonymousUser, merchant: Merchant | None) -> list[dict[str, Any]] | None:
-    """Return the set-up steps, each with whether it is done; None once there is a request."""
+    """Return the set-up steps, done or not. Return None if a payment request exists: set-up is then over."""
     if _of(merchant, PaymentRequest.objects.all(), "merchant").exists():
         return None
     steps: list[dict[str, Any]] = []

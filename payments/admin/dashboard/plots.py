@@ -1,6 +1,6 @@
 """The dashboard's statistics as cards, plots and a table.
 
-The plots receive amounts as decimal text and show them unchanged, so no displayed amount passes through a float.
+The server writes amounts as decimal text, and the plots show that text. So no float can change a digit.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,11 @@ from payments.stats import queries
 from payments.stats.queries import CurrencyVolume, Period, TokenVolume, Totals
 
 MAX_VOLUME_PLOTS = 6
-SOARED = 10  # Growth by this factor or more is shown as a multiple, not as a percentage.
+SOARED = 10  # Growth by at least this factor is shown as "12 times", not as a percentage.
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 
 
 def statistics(merchant: Merchant | None, period: Period, *, with_webhooks: bool) -> dict[str, Any]:
-    """Return the template variables: cards, plots, volumes and the table of days."""
     now, before = queries.totals(merchant, period), queries.totals(merchant, period.before)
     days = queries.by_day(merchant, period)
     volumes, values = queries.volumes(merchant, period), queries.values(merchant, period)
@@ -84,7 +83,7 @@ def plots(
     *,
     with_webhooks: bool,
 ) -> dict[str, Any]:
-    """Return the data for the page's script: the days, and the kind and series of each plot."""
+    """Return the data of the plots for the page's script: the days, and each plot's kind and series."""
     drawn: dict[str, Any] = {
         "requests": {
             "kind": "stack",
@@ -159,7 +158,7 @@ def money(amount: Decimal, currency: str) -> str:
 
 
 def without_value(payments: int, valued: int) -> str:
-    """Return a sentence about the payments without a value; empty if each has one."""
+    """Return a sentence that says how many payments have no value in currency, or "" if all have one."""
     missing = max(payments - valued, 0)
     if not missing:
         return ""

@@ -1,6 +1,6 @@
-"""Sponsored payments on the dashboard: the operator's accounts, and the network fees that customers did not pay.
+"""Sponsored payments on the dashboard: the operator's gas accounts, and the fees that they paid for customers.
 
-Amounts are in each chain's own coin, exact or rounded as decimal text. None passes through a float.
+Amounts are in each chain's native coin. They are decimal text, never floats.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ from payments.stats import queries
 from payments.stats.queries import ChainFees, Period
 
 MAX_STUCK = 5
-# A budget counts as used up when a tenth of it is left: a request gets at most a hundredth of that.
+# A budget counts as used up if less than a tenth is left. One request may use at most a hundredth of the rest.
 _NEARLY_USED = 10
 _STUCK, _LOW, _USED, _FINE, _OFF = "stuck", "low balance", "budget used", "working", "off"
 # Worst first.
@@ -86,7 +86,6 @@ def _state(row: Sponsoring, *, is_stuck: bool) -> str:
 
 
 def _waiting(unsent: Waiting, unmined: Waiting) -> str:
-    """Return what waits, such as `2 to be sent, 1 to be mined`; empty if nothing does."""
     parts = [(unsent.number, "to be sent"), (unmined.number, "to be mined")]
     return ", ".join(f"{number:,} {what}" for number, what in parts if number)
 

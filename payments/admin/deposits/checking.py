@@ -31,7 +31,7 @@ class CheckDeposits(Action):
         )
 
     def lock(self, row: PaymentRequest) -> PaymentRequest:
-        """Return the row without a lock: the search may take long. Recording a payment locks the request."""
+        """Don't lock the request, since the search may take long. Recording a payment locks it later."""
         return row
 
     def seen(self, row: PaymentRequest) -> str:

@@ -1,4 +1,6 @@
-"""The unswept amounts at a merchant's deposit addresses, and unsigned transactions that sweep them, for the portal."""
+"""The portal's view of unswept amounts at a merchant's deposit addresses, with unsigned transactions that sweep
+them.
+"""
 
 import json
 import logging
@@ -17,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Transaction:
-    """The number of sweeps in an unsigned transaction, and a node's estimate of its gas; `gas` is empty if unknown."""
+    """An unsigned transaction: its number of sweeps, and its gas as estimated by a node ("" if unknown)."""
 
     sweeps: int
     gas: str
@@ -25,7 +27,7 @@ class Transaction:
 
 @dataclass(frozen=True)
 class Asset:
-    """The unswept amount of one token, and the transactions that sweep it. `unsigned` has the transactions as JSON."""
+    """The unswept amount of one token. `unsigned` is JSON: the transactions that sweep it."""
 
     token: Token
     is_requested: bool
@@ -37,7 +39,7 @@ class Asset:
 
 @dataclass(frozen=True)
 class Contents:
-    """The unswept tokens at some deposit addresses; `problem` says why they are unknown."""
+    """The unswept tokens at a range of deposit addresses. If they are unknown, `problem` says why."""
 
     assets: Sequence[Asset] = ()
     unknown: Sequence[Token] = ()
@@ -60,7 +62,7 @@ def contents_of(
     *,
     client: Callable[[Chain], ChainClient] = get_client,
 ) -> Contents:
-    """Query a node for the balances of a range of the merchant's addresses, and for the gas that the sweeps need."""
+    """Query a node for the balances of a range of the merchant's addresses. Estimate the gas of the sweeps."""
     try:
         plan = plan_sweeps(merchant, chain, client=client, newest=newest)
     except LookupError as error:

@@ -1,7 +1,7 @@
 """The portal's page of unswept amounts at deposit addresses, by chain and token.
 
-A node returns the amounts when the page is opened. Any account may sign the transactions. It pays the gas; the money
-goes to the requests' recipients.
+Opening the page queries a node. Any account may sign the transactions. The signer pays the gas, but the money can
+only go to the recipients of the requests.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ class DepositAddressAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Dep
     merchant_path = "request__merchant"
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:  # noqa: ARG002 - the admin interface
-        """Show the unswept amounts at a merchant's addresses on one chain, or the merchants to choose from."""
+        """Show one merchant's unswept amounts on one chain, or let the user choose a merchant."""
         portal.demand(self.has_view_permission(request))
         merchant = self._merchant(request)
         if merchant is None:
@@ -82,7 +82,7 @@ class DepositAddressAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Dep
         return TemplateResponse(request, f"admin/payments/depositaddress/{name}", context)
 
     def _merchant(self, request: HttpRequest) -> Merchant | None:
-        """Return the user's merchant, or the one that a user who sees every merchant chose."""
+        """Return the user's own merchant. Users who see all merchants choose one in the query string."""
         own = merchant_of(request.user)
         key = merchant_id(request.GET.get("merchant", ""))
         if own is not None or key is None:
@@ -99,14 +99,13 @@ class DepositAddressAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Dep
 
 
 def _counts(merchant: Merchant) -> dict[Chain, int]:
-    """Return how many addresses the merchant has on each chain, ordered by the chain's name."""
     rows = addresses_of(merchant).order_by().values_list("chain").annotate(Count("pk"))
     counts = dict(rows)
     return {chain: counts[chain.pk] for chain in Chain.objects.filter(pk__in=counts).order_by("name")}
 
 
 def _chosen(request: HttpRequest, counts: dict[Chain, int]) -> Chain:
-    """Return the chain that the query string names, or the chain with the most addresses."""
+    """Return the chain in the query string. The default is the chain with the most addresses."""
     chosen = request.GET.get("chain", "")
     return next(
         (each for each in counts if str(each.pk) == chosen), max(counts, key=lambda each: counts[each])
@@ -131,7 +130,6 @@ def _url(merchant: Merchant, chain: Chain | None = None, page: int = 1) -> str:
 
 
 def _for_wallets(chain: Chain) -> dict[str, object]:
-    """Return what a wallet needs to add the chain."""
     return {
         "id": chain.pk,
         "name": chain.name,

@@ -17,7 +17,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("merchant", metavar="MERCHANT", help="id, or exact and unique name")
+        parser.add_argument(
+            "merchant", metavar="MERCHANT", help="the merchant's id, or its exact name if the name is unique"
+        )
         parser.add_argument("--chain", metavar="CHAIN_ID", type=int, required=True)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -11,16 +11,17 @@ from payments.stats.daily import first_day, rebuild
 
 
 class Command(BaseCommand):
-    """Recount the daily statistics. This is needed only after rows were changed by hand."""
+    """Only needed after rows were changed by hand."""
 
     help = "Recount the daily statistics of the admin's dashboard. Safe to interrupt, and while the service runs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the `--days` option."""
-        parser.add_argument("--days", type=int, help="number of days to recount, up to today (default: all)")
+        parser.add_argument(
+            "--days", type=int, help="recount only the last DAYS days, including today (default: all days)"
+        )
 
     def handle(self, *, days: int | None, **_: Any) -> None:
-        """Recount from today backwards and print the progress."""
+        """Recount from today backwards. Prints the progress."""
         today = timezone.now().date()
         oldest = first_day() or today
         if days is not None:

@@ -1,1 +1,1 @@
-"""The rate sources, one file each; `RATE_SOURCES` selects them."""
+"""The rate sources, one file each. The setting `RATE_SOURCES` selects them."""

@@ -1,4 +1,4 @@
-"""The interface of rate sources, and their shared code: parsing untrusted responses and limiting calls."""
+"""The interface of rate sources, and shared code that parses untrusted responses and limits the calls."""
 
 import logging
 import re
@@ -26,7 +26,7 @@ LIST_SECONDS = 30.0
 _MAX_BYTES = 64 * 1024
 _NO_SUCH_PAIR = (400, 404, 410, 422)
 _PAIR_WORDS = re.compile(r"(?:^|\W)(pair|asset|market|product|symbol|instrument)s?(?:\W|$)", re.IGNORECASE)
-# An exchange's clock may be ahead of ours by this much.
+# The clock of an exchange may be this much ahead of ours.
 _CLOCK_SKEW = timedelta(seconds=30)
 _UNLISTED_SECONDS = 300.0
 _NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
@@ -40,10 +40,10 @@ Whole = TypeVar("Whole")
 
 @dataclass(frozen=True)
 class Listing:
-    """The currencies for which a source has rates, whether or not it responds now.
+    """The currencies for which a source has rates. A source that is down has the same list.
 
-    `operator` and `is_daily` are those of its observations. `prices_coins` is False for a source that only has
-    currencies.
+    `operator` and `is_daily` are as in its observations. `prices_coins` is False if the source has rates of
+    currencies only.
     """
 
     source: str
@@ -54,26 +54,26 @@ class Listing:
 
 
 class RateSource(Protocol):
-    """A source of exchange rates to USD. Threads may share it."""
+    """A source of exchange rates to USD. Implementations are thread-safe."""
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return the value in USD of each of these currencies that the source knows.
+        """Return the value in USD of each of these currencies, if the source has it.
 
-        Values that are too old are left out; each source has its own limit. Raises ProviderDown without a usable
+        Each source has a maximum age and leaves out older values. Raises ProviderDown if there is no usable
         response.
         """
         ...
 
     def listings(self) -> Iterable[Listing]:
-        """Return its listings, one for each `source` name in its observations. Makes no call."""
+        """Return a listing for each `source` name that its observations have. Makes no call."""
         ...
 
 
 class Ticker:
-    """An exchange's public API at `url`, called for one pair at a time. Its responses are not trusted.
+    """A client of an exchange's public API. One call returns one pair. Responses are not trusted.
 
-    Unlisted pairs are remembered for some minutes: otherwise prices in currencies that no exchange lists would use up
-    the allowed calls.
+    The client remembers for some minutes which pairs the exchange doesn't list. Otherwise, prices in such
+    currencies would use up the allowed calls.
     """
 
     def __init__(
@@ -89,14 +89,14 @@ class Ticker:
         self._unlisted: dict[str, float] = {}
 
     def is_unlisted(self, pair: str) -> bool:
-        """Whether the exchange reported within the last minutes that it doesn't list the pair."""
+        """True if the exchange reported within the last minutes that it doesn't list the pair."""
         return time.monotonic() - self._unlisted.get(pair, -_UNLISTED_SECONDS) < _UNLISTED_SECONDS
 
     def note_unlisted(self, pair: str) -> None:
         self._unlisted[pair] = time.monotonic()
 
     def get(self, path: str, **query: str) -> Any:
-        """Return the body of a 2xx response, or None if the exchange rejects the pair. Raises ProviderDown."""
+        """Return the body of a 2xx response. Return None if the exchange rejects the pair. Raises ProviderDown."""
         response = self._api.get(path, query, seconds=ANSWER_SECONDS, most_bytes=_MAX_BYTES)
         if response.status in _NO_SUCH_PAIR or _rejects_pair(response.body):
             return None
@@ -108,21 +108,21 @@ class Ticker:
 
 
 def names_pair(words: str) -> bool:
-    """Whether an error message is about a pair, whatever words the exchange uses: "Invalid asset pair"."""
+    """Whether an error message is about a pair. Exchanges word it differently, for example "Invalid asset pair"."""
     return _PAIR_WORDS.search(words) is not None
 
 
 def _rejects_pair(body: Any) -> bool:
-    """Whether a response is an error message about the pair instead of a rate."""
+    """Whether the response is an error message about the pair, not a rate."""
     message = body.get("message") if isinstance(body, dict) and "price" not in body else None
     return isinstance(message, str) and names_pair(message)
 
 
 class WholeList(Generic[Whole]):
-    """A list of rates that one call returns, reused for LIST_SECONDS or `seconds`.
+    """A list of rates that one call returns. It is reused for `seconds` (default: LIST_SECONDS).
 
-    Its entries keep their own times. If a call fails, the last list is used until its entries are too old. Raises
-    ProviderDown if there is none.
+    Each entry keeps its own time. If a call fails, the last list is used until its entries are too old. Raises
+    ProviderDown if there is no list.
     """
 
     def __init__(self, fetch: Callable[[], Whole], seconds: float | None = None) -> None:
@@ -133,7 +133,7 @@ class WholeList(Generic[Whole]):
         self._due_at = float("-inf")
 
     def get(self) -> Whole:
-        """Return the list; one thread fetches it while the others wait."""
+        """Return the list. While one thread fetches it, the others wait."""
         with self._lock:
             if self._kept is None or time.monotonic() >= self._due_at:
                 try:
@@ -141,7 +141,7 @@ class WholeList(Generic[Whole]):
                 except ProviderDown:
                     if self._kept is None:
                         raise
-                # Half of the maximum age, so that a list is renewed before it is too old.
+                # A list is renewed at half of the maximum age, before it is too old.
                 seconds = self._seconds or min(LIST_SECONDS, settings.RATE_MAX_AGE / 2)
                 self._due_at = time.monotonic() + seconds
             return self._kept
@@ -150,9 +150,9 @@ class WholeList(Generic[Whole]):
 def observe_each(
     bases: Collection[str], observe: Callable[[str], Observation | None]
 ) -> dict[str, list[Observation]]:
-    """Observe one base after the other; one failure doesn't affect the others.
+    """Observe one base after the other. The failure of one doesn't affect the others.
 
-    Starts no observation after ANSWER_SECONDS. Raises ProviderDown if one failed and none succeeded.
+    No observation begins after ANSWER_SECONDS. Raises ProviderDown if one failed and none succeeded.
     """
     observed: dict[str, list[Observation]] = {}
     failure: ProviderDown | None = None
@@ -175,7 +175,7 @@ def observe_each(
 
 
 def number(value: Any) -> Fraction | None:
-    """Return a positive number from a decimal string or a JSON number, else None."""
+    """Parse a positive number from a decimal string or a JSON number. Return None if it is anything else."""
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         return None
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
@@ -184,14 +184,14 @@ def number(value: Any) -> Fraction | None:
         parsed = Decimal(value)
     except InvalidOperation:
         return None
-    # Converting 1e999999 to a fraction would fill the memory.
+    # As a fraction, 1e999999 would fill the memory.
     if not parsed.is_finite() or len(parsed.as_tuple().digits) > _MAX_DIGITS:
         return None
     return Fraction(parsed) if _SMALLEST < parsed < _LARGEST else None
 
 
 def time_of(value: Any) -> datetime | None:
-    """Return a UTC time from RFC 3339, else None."""
+    """Parse an RFC 3339 time. Return None if it is anything else."""
     try:
         parsed = datetime.fromisoformat(value)
         return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
@@ -200,7 +200,7 @@ def time_of(value: Any) -> datetime | None:
 
 
 def unix_time_of(value: Any) -> datetime | None:
-    """Return a UTC time from seconds since 1970 (a JSON number), else None."""
+    """Parse seconds since 1970, as a JSON number. Return None if it is anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         return None
     if not Decimal(value).is_finite() or not 0 < value < _LATEST_SECOND:
@@ -209,7 +209,7 @@ def unix_time_of(value: Any) -> datetime | None:
 
 
 def is_fresh(observed_at: datetime, now: datetime, limit: timedelta) -> bool:
-    """Whether an observation is at most as old as `limit`, and not from the future."""
+    """True if the observation is not older than `limit`, and not in the future."""
     return now - limit <= observed_at <= now + _CLOCK_SKEW
 
 

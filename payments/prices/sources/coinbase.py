@@ -1,8 +1,8 @@
 """Coinbase Exchange: the last trade of a pair (https://docs.cdp.coinbase.com, "Get product ticker").
 
-It lists coins against USD and other currencies, but no currency against USD. So a currency's value is computed from the
-trades of one coin in that currency and in USD. There is no rate of USDC, because Coinbase trades dollars and USDC in
-one order book.
+It trades coins for USD and other currencies, but no currency for USD. So the value of EUR is computed from two
+trades of one coin: in EUR and in USD. There is no rate of USDC, because Coinbase trades dollars and USDC in one
+order book.
 """
 
 from collections.abc import Collection, Iterable
@@ -31,11 +31,11 @@ class Coinbase:
         self._ticker = Ticker(NAME, url or URL)
 
     def listings(self) -> Iterable[Listing]:
-        """Return the currencies in which Coinbase trades the coin that links them to USD."""
+        """The currencies in which Coinbase trades BTC, which links them to USD."""
         return [Listing(NAME, CURRENCIES, OPERATOR)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each base's last trade in USD, at most `RATE_MAX_AGE` old."""
+        """Return each base's last trade in USD, if it is not older than `RATE_MAX_AGE`."""
         return observe_each(bases, self._in_usd)
 
     def _in_usd(self, base: str) -> Observation | None:

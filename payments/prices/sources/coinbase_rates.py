@@ -1,8 +1,8 @@
-"""Coinbase's list of exchange rates (https://docs.cdp.coinbase.com, "Get exchange rates"), one call for all.
+"""Coinbase's list of exchange rates (https://docs.cdp.coinbase.com, "Get exchange rates"). One call returns all.
 
-The list has no time, so its age counts from the first response with exactly these rates. Its coin prices change all the
-time, so a list that stays the same is stale. Only its currencies are used: coins have rates elsewhere, and its rate of
-USDC is always 1, because Coinbase itself exchanges USDC for dollars.
+The list has no time, so its age counts from the first response with exactly these rates. Its coin prices change all
+the time, so a list that stays the same is stale. Only the currencies of the list are used. Other sources price
+coins, and the list's rate of USDC is always 1, because Coinbase exchanges USDC for dollars itself.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -38,7 +38,7 @@ class CoinbaseRates:
         self._first_seen: tuple[_Rates, datetime] | None = None
 
     def listings(self) -> Iterable[Listing]:
-        """Return the list's currencies; the operator is the same as for `coinbase`."""
+        """The operator is the same as that of `coinbase`, so both sources have one vote."""
         return [Listing(NAME, CURRENCIES, coinbase.OPERATOR, prices_coins=False)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
@@ -65,7 +65,7 @@ class CoinbaseRates:
 
 
 def rates_of(body: Any) -> _Rates:
-    """Return the units of each currency for one dollar, unchanged. Raises ProviderDown if malformed."""
+    """Return how many units of each currency one dollar is worth, as sent. Raises ProviderDown if malformed."""
     data = body.get("data") if isinstance(body, dict) else None
     rates = data.get("rates") if isinstance(data, dict) and data.get("currency") == "USD" else None
     if not isinstance(rates, dict) or not rates:

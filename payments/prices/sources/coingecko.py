@@ -1,8 +1,7 @@
-"""CoinGecko: averages over many exchanges (https://docs.coingecko.com, "Coin Price by IDs"), one call for
-all.
+"""CoinGecko: averages over many exchanges (https://docs.coingecko.com, "Coin Price by IDs"). One call returns all.
 
-It lists coins in many currencies. A currency's value is computed from Bitcoin's prices in it and in dollars. Without a
-key, its public API allows few calls a minute and updates once a minute.
+It prices coins in many currencies. The value of a currency is computed from Bitcoin's prices in it and in dollars.
+Without an API key, it allows few calls a minute and updates once a minute.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -58,7 +57,7 @@ class CoinGecko:
         return [Listing(NAME, CURRENCIES)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each base's value in USD, at most `RATE_MAX_AGE` old."""
+        """Return each base's value in USD, if it is not older than `RATE_MAX_AGE`."""
         known_bases = [base for base in bases if base in COINS or base in CURRENCIES]
         if not known_bases:
             return {}

@@ -1,7 +1,7 @@
 """The European Central Bank's daily euro reference rates (https://www.ecb.europa.eu/stats/eurofxref).
 
-Daily rates can only confirm a source that isn't daily. A list is valid until the bank's calendar says that
-the next one is due, so it stays valid over weekends and holidays.
+A daily rate can only confirm a source that isn't daily. A list is valid until the next one is due by the bank's
+calendar. So it stays valid over weekends and holidays.
 """
 
 from collections.abc import Collection, Iterable
@@ -31,13 +31,13 @@ _MALFORMED = "ecb returned something other than a day's reference rates"
 
 @dataclass(frozen=True)
 class DailyRates:
-    """Units of each currency for one euro."""
+    """`units`: how many units of each currency one euro is worth."""
 
     day: date
     units: dict[str, Fraction]
 
     def in_usd(self, currency: str) -> Fraction | None:
-        """Return the value of one unit of a currency in USD; None if it isn't listed."""
+        """Return the value of one unit of the currency in USD, or None if it isn't listed."""
         units = self.units.get(currency)
         return None if units is None else self.units["USD"] / units
 
@@ -70,7 +70,7 @@ class Ecb:
 
 
 def parse_xml(path: str, body: bytes) -> ET.Element:
-    """Parse XML in UTF-8 without a document type, which could define entities. Raises ProviderDown."""
+    """Parse UTF-8 XML. A document type is rejected, because it could define entities. Raises ProviderDown."""
     try:
         text = body.decode("utf-8")
         if "<!DOCTYPE" in text:
@@ -81,7 +81,10 @@ def parse_xml(path: str, body: bytes) -> ET.Element:
 
 
 def daily_rates(body: Any) -> DailyRates:
-    """Parse a response. Raises ProviderDown unless it has one day, and each currency once with a rate."""
+    """Parse a response.
+
+    Raises ProviderDown if it doesn't have exactly one day, or if a currency has no rate or several.
+    """
     cubes = body.findall(".//{*}Cube") if isinstance(body, ET.Element) else []
     try:
         (day,) = [date.fromisoformat(cube.attrib["time"]) for cube in cubes if "time" in cube.attrib]

@@ -1,7 +1,7 @@
-"""Price feeds on the chains (`AggregatorV3Interface`), which our own nodes read.
+"""Price feeds: contracts (`AggregatorV3Interface`) that publish prices on a chain. Our own nodes read them.
 
-The catalogue lists a chain's feeds: `{"pair": "ETH/USD", "address": "0x…", "heartbeat": 3600}`. A feed updates at least
-once in each heartbeat. It is stale if 10 % more than a heartbeat has passed. The same pair on two chains is two
+The catalogue lists a chain's feeds: `{"pair": "ETH/USD", "address": "0x…", "heartbeat": 3600}`. A feed updates at
+least once in each heartbeat (in seconds). It is stale after 1.1 heartbeats. The same pair on two chains is two
 sources.
 """
 
@@ -33,17 +33,17 @@ _ChainFeeds = tuple[Chain, list[Mapping[str, Any]]]
 
 
 class Feeds:
-    """All feeds of the active chains."""
+    """The feeds of all active chains."""
 
     def listings(self) -> Iterable[Listing]:
-        """Return a listing for each chain: our own nodes read the chains, so each is a separate source."""
+        """Return a listing for each chain. Each chain is a separate source, because our own nodes read it."""
         for chain in active_chains():
             codes = {feed["pair"].partition("/")[0] for feed in chain.feeds if feed["pair"].endswith("/USD")}
             if codes:
                 yield Listing(f"{NAME}:{chain.pk}", frozenset(codes))
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each base's fresh feed values in USD, one for each chain that has a feed."""
+        """Return each base's fresh values in USD: one for each chain that has a feed for it."""
         feeds_by_chain = {
             chain.pk: (chain, feeds) for chain in active_chains() if (feeds := list(_feeds_of(chain, bases)))
         }
@@ -66,7 +66,7 @@ class Feeds:
 
 
 def _read_all(feeds_by_chain: Mapping[int, _ChainFeeds]) -> dict[int, "Future[list[FeedAnswer]]"]:
-    """Read all chains at once, so that a slow chain doesn't delay the others."""
+    """Read all chains at the same time, so that a slow chain doesn't delay the others."""
     pool = ThreadPoolExecutor(max(len(feeds_by_chain), 1), thread_name_prefix="feeds")
     reading = {pk: pool.submit(_read, chain, feeds) for pk, (chain, feeds) in feeds_by_chain.items()}
     wait(reading.values(), timeout=ANSWER_SECONDS)
@@ -96,7 +96,7 @@ def _fresh(
 
 
 def observed(source: str, feed: Mapping[str, Any], answer: FeedAnswer, now: datetime) -> Observation | None:
-    """Return an observation; None if the feed is stale, incomplete, zero or negative."""
+    """Return an observation, or None if the feed is stale, incomplete, zero or negative."""
     if answer.answer <= 0 or answer.updated_at <= 0 or not 0 <= answer.decimals <= _MAX_DECIMALS:
         return None
     try:

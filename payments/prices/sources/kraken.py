@@ -1,7 +1,7 @@
 """Kraken: the last trade of a pair (https://docs.kraken.com/api, "Get Recent Trades").
 
-Kraken's ticker has no time. Its order book and spreads have the times of quotes, which cost nothing to place. So the
-last trade is used: it has a time of its own and a price that was paid. Each pair needs one call of a few hundred bytes.
+A trade has a time, and a price that was really paid. Kraken's ticker has no time. Its order book has only offers,
+which cost nothing to place. Each pair needs one call of a few hundred bytes.
 """
 
 from collections.abc import Collection, Iterable
@@ -29,7 +29,7 @@ URL = "https://api.kraken.com"
 CURRENCIES = frozenset(("AUD", "CAD", "CHF", "EUR", "GBP", "JPY"))
 # Kraken uses other codes for these coins.
 _CODES = {"BTC": "XBT", "DOGE": "XDG"}
-# Errors of the exchange itself, unless they name the pair. All other errors are about the pair.
+# An error with such a beginning is about the exchange, unless it names the pair. All other errors are about the pair.
 _OF_THE_EXCHANGE = ("EService:", "EAPI:", "EGeneral:Internal", "EGeneral:Temporary", "EGeneral:Too many")
 _NO_SUCH_PAIR = ("EQuery:", "EGeneral:Invalid")
 
@@ -44,7 +44,10 @@ class Kraken:
         return [Listing(NAME, CURRENCIES)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each base's last trade in USD, at most `RATE_MAX_AGE` old. A pair USD/base is inverted."""
+        """Return each base's last trade in USD, if it is not older than `RATE_MAX_AGE`.
+
+        A pair such as USD/CHF is inverted.
+        """
         return observe_each(bases, self._in_usd)
 
     def _in_usd(self, base: str) -> Observation | None:
@@ -69,7 +72,7 @@ class Kraken:
 
 
 def _is_about_pair(body: Any) -> bool:
-    """Whether all errors are about the pair. Raises ProviderDown for an error of the exchange."""
+    """Whether the response has an error about the pair. Raises ProviderDown for an error of the exchange itself."""
     errors = body.get("error") if isinstance(body, dict) else None
     if not isinstance(errors, list) or not all(isinstance(each, str) for each in errors):
         raise ProviderDown("kraken returned something other than trades")
@@ -83,7 +86,7 @@ def _has_error(body: Any, beginnings: tuple[str, ...]) -> bool:
 
 
 def last_trade(body: Any) -> _Trade | None:
-    """Return the price and time of the newest trade; None if there was no trade yet.
+    """Return price and time of the newest trade, or None if there was no trade yet.
 
     Raises ProviderDown for a malformed response.
     """

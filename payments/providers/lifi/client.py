@@ -1,4 +1,5 @@
-"""The client of LI.FI: exact-output quotes, the status of swaps, and tokens with prices (https://docs.li.fi).
+"""The client of LI.FI (https://docs.li.fi): quotes for an exact output, the status of swaps, and tokens with
+prices.
 
 `quotes`, `status` and `lists` parse its responses. The API key is sent only in a header and only to `LIFI_API_URL`.
 """
@@ -35,7 +36,7 @@ CHAINS_KNOWN_SECONDS = 3600.0
 _CHAIN_TYPES = "EVM,SVM"
 _ORDERS = {Order.CHEAPEST: "CHEAPEST", Order.FASTEST: "FASTEST"}
 
-# LI.FI's error codes by meaning. Without one of these, the HTTP status decides.
+# LI.FI's error codes, by meaning. A response with another code is judged by its HTTP status.
 _NO_ROUTE = frozenset({1002, 1003, 1004, 1011})
 _PRICE_MOVED = 1007
 _DOWN = frozenset({1000, 1001, 1005, 1006, 1008, 1009, 1010, 1012, 1013})
@@ -44,7 +45,7 @@ _PRICE_MOVED_STATUS = 409
 
 
 class LifiProvider:
-    """A client of LI.FI at `api_url` that identifies itself as `integrator`. Threads may share it."""
+    """`integrator` is our name at LI.FI. Thread-safe."""
 
     key = PROVIDER
 
@@ -55,9 +56,9 @@ class LifiProvider:
         self._served: tuple[frozenset[int], float] | None = None
 
     def quote(self, wanted: Wanted) -> Offer:
-        """Return one executable offer, for which LI.FI guarantees at least `wanted.amount`.
+        """Return an offer for which LI.FI guarantees at least `wanted.amount`.
 
-        Makes one call of at most 10 seconds; none if the quota is used up. Raises NoOffer and ProviderDown.
+        Makes one call of at most 10 seconds, and none if the quota is used up. Raises NoOffer and ProviderDown.
         """
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)
@@ -68,7 +69,7 @@ class LifiProvider:
         raise _refusal(response)
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """Return LI.FI's status of the swap started by `source_hash`; UNKNOWN if it isn't found."""
+        """Return UNKNOWN if LI.FI doesn't find the swap."""
         query = {
             "txHash": source_hash,
             "fromChain": str(tracking["from_chain"]),
@@ -101,7 +102,7 @@ class LifiProvider:
             "fromAddress": source.account,
             "toChain": str(target.chain_id),
             "toToken": target.token or reading.native_coin(target.account),
-            # Without it LI.FI delivers to the payer.
+            # Without `toAddress`, LI.FI delivers to the payer.
             "toAddress": target.account,
             "toAmount": str(wanted.amount),
             "order": _ORDERS[wanted.order],
@@ -110,11 +111,11 @@ class LifiProvider:
         }
 
     def _may_serve(self, *chain_ids: int) -> bool:
-        """Whether LI.FI serves these chains. True if the chains that it serves are not known yet."""
+        """Return True also before LI.FI's list of chains was read."""
         return self._served is None or self._served[0].issuperset(chain_ids)
 
     def _served_among(self, chain_ids: Sequence[int]) -> frozenset[int]:
-        """Return the chains that LI.FI serves; all of them if LI.FI's list is unavailable."""
+        """Return those of the chains that LI.FI serves. If its list is unavailable, return all."""
         now = time.monotonic()
         if self._served is None or now >= self._served[1]:
             try:
@@ -131,7 +132,7 @@ class LifiProvider:
 
 
 def _bridge(tracking: Mapping[str, Any]) -> dict[str, str]:
-    """Return the query for the bridge of a cross-chain swap; a single-chain swap has none."""
+    """Return the parameter `bridge` of a status query. Only cross-chain swaps have one."""
     is_across = tracking["from_chain"] != tracking["to_chain"]
     return {"bridge": str(tracking["tool"])} if is_across else {}
 
@@ -142,12 +143,12 @@ def _code(response: Answer) -> int | None:
 
 
 def _is_moved(response: Answer) -> bool:
-    """Whether the price moved beyond the slippage while LI.FI was quoting."""
+    """Whether the price moved too much while LI.FI was quoting."""
     return _code(response) == _PRICE_MOVED or response.status == _PRICE_MOVED_STATUS
 
 
 def _refusal(response: Answer) -> NoOffer | ProviderDown:
-    """Map a 4xx response to a quote to "no route" or "no usable response"."""
+    """Decide whether a 4xx response means "no route" or "no usable response"."""
     code = _code(response)
     if code == 1010 or response.status in (401, 403):
         logger.error("LI.FI does not accept this deployment's key")

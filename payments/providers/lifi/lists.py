@@ -12,7 +12,7 @@ _LONGEST_NAME = 100
 
 
 def chains_from(body: Any) -> frozenset[int]:
-    """Return the ids of the chains that LI.FI serves. Raises ProviderDown if there are none."""
+    """Return the ids of all chains in the list. Raises ProviderDown if there are none."""
     chains = reading.items(reading.members(body, "chains").get("chains"), "chains", limit=_MAX_CHAINS)
     ids = (chain.get("id") for chain in chains if isinstance(chain, dict))
     served = frozenset(id_ for id_ in ids if isinstance(id_, int) and not isinstance(id_, bool))
@@ -22,7 +22,7 @@ def chains_from(body: Any) -> frozenset[int]:
 
 
 def tokens_from(body: Any, chain_ids: frozenset[int]) -> list[ListedToken]:
-    """Return the tokens listed for these chains, without flagged and malformed ones."""
+    """Return the tokens on these chains. Tokens that are flagged or malformed are left out."""
     fields = reading.members(body, "tokens")
     by_chain = reading.members(fields.get("tokens", fields), "tokens")
     tokens = []

@@ -1,6 +1,6 @@
-"""Parse LI.FI's quotes (the Step of its OpenAPI document) and its reasons for not quoting.
+"""Parse LI.FI's quotes (the Step of its OpenAPI document), and its reasons for not quoting.
 
-A quote that lacks a required field or contradicts itself is no usable response.
+A quote that lacks a required field or contradicts itself counts as no usable response.
 """
 
 import base64
@@ -20,7 +20,7 @@ _MAX_GAS = 10**9
 _MAX_STEPS = 20
 _MAX_FEES = 50
 _LONGEST_NAME = 60
-# The error codes of LI.FI's tools, most important first.
+# The error codes of the bridges and exchanges behind LI.FI, the most important first.
 _TOOL_ERRORS = {
     "AMOUNT_TOO_LOW": NoOfferCode.AMOUNT_TOO_LOW,
     "FEES_HIGHER_THAN_AMOUNT": NoOfferCode.FEES_TOO_HIGH,
@@ -93,7 +93,7 @@ def _target(terms: Json) -> Side:
 
 
 def _token_chain(terms: Json, chain: str, token: str) -> int:
-    """Return the chain of one side, which must be the chain of its token."""
+    """Return a side's chain. It must be the chain of its token."""
     chain_id = reading.chain_id(terms.get(chain))
     of_token = reading.chain_id(reading.members(terms.get(token), token).get("chainId"))
     _require_equal(chain_id, of_token, chain)
@@ -117,7 +117,7 @@ def _action(request: Any, source: Side) -> tuple[Action, int]:
 
 
 def _serialized(data: Any) -> bytes:
-    """Return a serialised Solana transaction. Arrays of several transactions are rejected."""
+    """Return the bytes of a Solana transaction. An array of several transactions is rejected."""
     try:
         serialized = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
     except (binascii.Error, ValueError):
@@ -128,7 +128,7 @@ def _serialized(data: Any) -> bytes:
 
 
 def _spender(estimate: Json, source: Side) -> str | None:
-    """Return the account to approve; None if no approval is needed."""
+    """Return the account to approve, or None if no approval is needed."""
     is_skipped = reading.flag(estimate.get("skipApproval"), "skipApproval")
     makes_calls = reading.signs(source.account, EvmCall)
     named = estimate.get("approvalAddress")
@@ -144,7 +144,7 @@ def _fees(costs: Any) -> Iterator[Fee]:
         fields = reading.members(cost, "fee")
         if not isinstance(fields.get("included"), bool):
             raise reading.malformed("fee")
-        # An included fee may lack its amount; an extra fee may not.
+        # An included fee can have no amount. A fee that is paid in addition must have one.
         if fields["included"] and fields.get("amount") is None:
             continue
         yield _fee(
@@ -153,7 +153,7 @@ def _fees(costs: Any) -> Iterator[Fee]:
 
 
 def _gas(costs: Any) -> list[Fee]:
-    """Return the gas costs: the total if present, else its parts."""
+    """Return the total of the gas costs, or its parts if there is no total."""
     fields = [reading.members(cost, "gas") for cost in reading.items(costs, "gas", limit=_MAX_FEES)]
     sums = [cost for cost in fields if cost.get("type") == "SUM"]
     return [
@@ -176,7 +176,7 @@ def _fee(fields: Json, name: str, included: bool) -> Fee:
 
 
 def _tools(step: Json) -> tuple[Tool, ...]:
-    """Return the bridges and exchanges of the route without duplicates and without LI.FI's fee collection."""
+    """Return the route's bridges and exchanges, each once. LI.FI's own fee collection is left out."""
     included = [
         reading.members(part, "step")
         for part in reading.items(step.get("includedSteps"), "steps", limit=_MAX_STEPS)
@@ -199,7 +199,7 @@ def _require_equal(one: object, other: object, what: str) -> None:
 
 
 def no_offer_from(body: Json) -> NoOffer:
-    """Return why LI.FI doesn't quote, from either form of its errors."""
+    """Return why LI.FI doesn't quote. Its errors have two forms."""
     codes = set(_tool_errors(body.get("errors")))
     return NoOffer(
         next((ours for theirs, ours in _TOOL_ERRORS.items() if theirs in codes), NoOfferCode.NO_ROUTE)

@@ -1,4 +1,4 @@
-"""Parse LI.FI's status of a swap. Source: the StatusResponse of its OpenAPI document, and its status page."""
+"""Parse LI.FI's status of a swap, as in the StatusResponse of its OpenAPI document and on its status page."""
 
 import re
 from collections.abc import Mapping
@@ -29,16 +29,16 @@ _FAILED = {
 
 
 def is_invalid(body: Any) -> bool:
-    """Whether LI.FI reports that the hash does not belong to the requested tool."""
+    """Whether LI.FI reports that the hash is not a transaction of this bridge."""
     return isinstance(body, dict) and body.get("status") == "INVALID"
 
 
 def status_from(body: Any, tracking: Json, source_hash: str) -> SwapStatus:
     """Parse LI.FI's status of the swap that `source_hash` started.
 
-    LI.FI also returns destination hashes and other transfers. The swap is UNKNOWN unless the response is for this
-    hash and for the quote's id, if it has one. An unknown status is BRIDGING. Raises ProviderDown for a delivery
-    without its transaction.
+    LI.FI also finds swaps by the hash of a delivery or of another transfer. So the response must have this hash. It
+    must also have the quote's id, if it has an id. Otherwise the swap is UNKNOWN. A status that we don't know is
+    BRIDGING. Raises ProviderDown for a delivery without its transaction.
     """
     fields = reading.members(body, "status")
     status = reading.word(fields.get("status"), "status")
@@ -76,12 +76,12 @@ def _is_of(fields: Json, tracking: Json, source_hash: str) -> bool:
         return True
     ours = bytes.fromhex(str(tracking["transaction_id"])[2:])
     theirs = reading.data_bytes(reported_id, "transaction id", limit=32)
-    # Some bridges' calls, and those on Solana, contain only the first eight bytes.
+    # Calls on Solana contain only the first eight bytes of the id, and so do calls to some bridges.
     return theirs == ours or theirs.ljust(32, b"\0") == ours[:8].ljust(32, b"\0")
 
 
 def _own_page(link: Any) -> str | None:
-    """Return the link only if it leads to LI.FI: customers claim refunds and sign transactions there."""
+    """Return the link only if it leads to LI.FI, because customers claim refunds and sign transactions there."""
     url = reading.web_address(link)
     return url if url and _OWN_HOST.match(url) else None
 

@@ -1,7 +1,7 @@
 """Map Relay's chain numbers and names to our chain ids.
 
-Relay's API uses numbers (EVM chain ids, and its own for other chains); the orders of its settlement protocol use names.
-Only the chains of this table are supported. Source of the names: relayprotocol/relay-settlement, packages/networks.
+Relay's API uses numbers: the chain id on EVM, its own numbers elsewhere. Its orders use names. A chain that is not
+in this table is not supported. Source of the names: relayprotocol/relay-settlement, packages/networks.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from payments.providers import reading
 
 @dataclass(frozen=True)
 class RelayChain:
-    """A chain's id in our catalogue, its number at Relay, and its names in Relay's orders."""
+    """`chain_id` is ours, `number` is Relay's, and `names` are used in Relay's orders."""
 
     chain_id: int
     number: int
@@ -46,7 +46,7 @@ def number_of(chain_id: int) -> int | None:
 
 
 def chain_numbered(number: Any, what: str) -> int:
-    """Return our id for Relay's chain number. Raises ProviderDown for an unsupported chain."""
+    """Return our id for a chain number of Relay. Raises ProviderDown if the chain is not supported."""
     chain_id = _BY_NUMBER.get(reading.chain_id(number, what))
     if chain_id is None:
         raise reading.malformed(what)
@@ -54,5 +54,5 @@ def chain_numbered(number: Any, what: str) -> int:
 
 
 def chain_named(name: str) -> int | None:
-    """Return our id for a chain name in Relay's orders."""
+    """Return our id for a chain name in an order, or None."""
     return _BY_NAME.get(name)

@@ -1,8 +1,8 @@
-"""The client of Relay: exact-output quotes, and status by request id.
+"""The client of Relay (see its API reference): quotes for an exact output, and status by request id.
 
-Relay accepts only the currencies that it lists on each chain, and delivers any token. Each quote includes the order of
-its settlement protocol, against which the offer is checked. Swaps before the deposit are disabled, because their calls
-can't be decoded. Source: Relay's API reference.
+Relay accepts only tokens that it lists on each chain, but delivers any token. Each quote contains an order of
+Relay's settlement protocol, and the offer is checked against it. Swaps before the deposit are disabled, because
+their calls can't be decoded.
 """
 
 import re
@@ -34,10 +34,10 @@ _TESTNETS = "https://api.testnets."
 
 
 class RelayProvider:
-    """A client of Relay, with or without an API key. Threads may share it."""
+    """Works without an API key. Thread-safe."""
 
     key = PROVIDER
-    # Relay doesn't distinguish cheap and fast routes.
+    # Relay offers no choice between cheap and fast routes.
     has_orders = False
 
     def __init__(self, api_url: str, api_key: str, *, clock: Callable[[], float] = time.time) -> None:
@@ -48,10 +48,7 @@ class RelayProvider:
         self._explorer = f"https://{'testnets.' if is_testnet else ''}relay.link/transaction/"
 
     def quote(self, wanted: Wanted) -> Offer:
-        """Return Relay's offer.
-
-        Single-chain routes are not requested, because their calls can't be decoded.
-        """
+        """Request an offer. Single-chain routes are not requested, because their calls can't be decoded."""
         body = _quote_request(wanted)
         spend_quote(self.key, wanted.shares)
         response = self._api.post("/quote/v2", body)
@@ -60,7 +57,7 @@ class RelayProvider:
         return offer_from(response.body, now=self._clock())
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """Return the status of a swap. The delivered amount needs an API key."""
+        """The delivered amount is known only with an API key."""
         request_id = str(tracking["request_id"])
         if not _REQUEST_ID.fullmatch(request_id):
             raise ValueError("not a request id of Relay")
@@ -75,7 +72,7 @@ class RelayProvider:
         return status
 
     def _with_delivery(self, status: SwapStatus, tracking: Mapping[str, Any], request_id: str) -> SwapStatus:
-        """Add the delivered token and amount if Relay returns them. Our own node verifies the delivery in any case."""
+        """Add the delivered token and amount, if Relay returns them. Our own node verifies the delivery anyway."""
         try:
             response = self._api.get("/requests/v3", {"id": request_id})
             delivered = delivered_from(response.body, request_id) if response.status < 400 else None
@@ -89,7 +86,7 @@ class RelayProvider:
         return replace(status, state=state, destination_token=token, destination_amount=amount)
 
     def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
-        """Return the tokens that Relay accepts on these chains, without prices."""
+        """Return the tokens that Relay accepts on these chains. They have no prices."""
         response = self._api.get("/chains", {})
         if response.status >= 400:
             raise ProviderDown(f"Relay rejected the request for its chains with HTTP {response.status}")
@@ -97,7 +94,7 @@ class RelayProvider:
 
 
 def _quote_request(wanted: Wanted) -> dict[str, Any]:
-    """Return the body of a quote request. Raises NoOffer for chains that are not supported."""
+    """Return the body of a quote request. Raises NoOffer if a chain is not supported."""
     origin, destination = number_of(wanted.source.chain_id), number_of(wanted.target.chain_id)
     if origin is None or destination is None or origin == destination:
         raise NoOffer(NoOfferCode.NO_ROUTE)
@@ -110,7 +107,7 @@ def _quote_request(wanted: Wanted) -> dict[str, Any]:
         "originCurrency": wanted.source.token or reading.native_coin(wanted.source.account),
         "destinationCurrency": wanted.target.token or reading.native_coin(wanted.target.account),
         "amount": str(wanted.amount),
-        # Deliver at least `amount` or refund; a surplus goes to the recipient.
+        # Relay delivers at least `amount`, or refunds. A surplus goes to the recipient.
         "tradeType": "EXACT_OUTPUT",
         "enableTrueExactOutput": False,
         "slippageTolerance": str(int(wanted.slippage * 10_000)),

@@ -1,9 +1,9 @@
-"""Parse Relay's orders, and compute the id that binds a deposit to an order.
+"""Parse Relay's orders, and compute the id that binds a deposit to its order.
 
-A deposit into Relay's depository names only the order's id. The id is the hash of the whole order (EIP-712's
-hashStruct without a domain): recipient, minimum amount, deadline and refunds. Computing the id here verifies the
-deposit's purpose without trusting Relay's response. Source: relayprotocol/relay-settlement, packages/sdk/src/order,
-which also has our test vectors.
+A deposit into Relay's depository contains only the order's id. The id is the hash of the whole order: recipient,
+minimum amount, deadline and refunds (EIP-712's hashStruct without a domain). We compute the id ourselves, so we
+don't have to trust Relay's response about the purpose of a deposit. Source: relayprotocol/relay-settlement,
+packages/sdk/src/order, which also has our test vectors.
 """
 
 import re
@@ -96,8 +96,8 @@ _V2_TYPES: _Types = {
     "Fee": _FEE,
 }
 _TYPES = {"v1": _V1_TYPES, "v2": _V2_TYPES}
-# The only accepted solver, which fills orders and refunds deposits: Relay's own, from "Contract Addresses" in
-# its documentation (the same on every chain). Others are rejected, because an order may let its solver keep a deposit
+# The only accepted solver: Relay's own, from "Contract Addresses" in its documentation (the same on every chain). A
+# solver fills orders and refunds deposits. Others are rejected, because an order may let its solver keep a deposit
 # without a refund.
 SOLVERS = frozenset({"0xf70da97812cb96acdf810712aa562db8dfa3dbef"})
 _EVM_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
@@ -107,16 +107,19 @@ _MAX_BYTES = 16 * 1024
 
 
 class OrderUnknown(ValueError):
-    """The order's version is not known, or it has several inputs or outputs."""
+    """The order's version is unknown, or the order has several inputs or outputs."""
 
 
 @dataclass(frozen=True)
 class RelayOrder:
-    """An order with one input and one output. `id` is computed from the rest.
+    """An order with one input and one output.
 
-    Chains have Relay's names, addresses are raw bytes. `solver` (lower-case hex) may fill the order. `refunded` are all
-    accounts that may receive a refund. `deadline` is Unix time in seconds. `calls_out` is the number of calls at the
-    destination.
+    - `id` is computed from the other fields.
+    - Chains have Relay's names; addresses are raw bytes.
+    - `solver` (lower-case hex) may fill the order.
+    - `refunded` are all accounts that may get a refund.
+    - `deadline` is Unix time in seconds.
+    - `calls_out` is the number of calls at the destination.
     """
 
     id: bytes
@@ -208,7 +211,7 @@ def _whole(value: Any, bits: int) -> int:
 
 
 def bytes_of(written: Any) -> bytes:
-    """Return bytes that Relay's orders write as hex (data, EVM addresses) or base58 (Solana addresses)."""
+    """Decode bytes in an order. Data and EVM addresses are hex, Solana addresses are base58."""
     if isinstance(written, str) and _BASE58.fullmatch(written):
         try:
             return bytes(Pubkey.from_string(written))
@@ -220,7 +223,7 @@ def bytes_of(written: Any) -> bytes:
 def _struct_hash(version: str, order: Mapping[str, Any]) -> bytes:
     message = {"types": _named(version), "primaryType": "Order", "domain": {}, "message": order}
     try:
-        # The body of the signable message is the hash of the struct.
+        # The body of an EIP-712 message is the hash of its struct.
         return bytes(encode_typed_data(full_message=message).body)
     except (ValueError, TypeError) as error:
         raise reading.malformed("order") from error

@@ -1,9 +1,8 @@
 """Parse Relay's quotes. Sources: Relay's API reference and recorded responses.
 
-With Relay the customer makes a deposit for an order of its settlement protocol. The quote has to agree with the order,
-whose hash is the id that the deposit names. A quote that lacks a required field or contradicts itself is no usable
-response (ProviderDown). A quote that requires more than an approval and one deposit for its order is no offer
-(NoOffer).
+The customer makes a deposit that contains the hash of an order. The order is part of Relay's settlement protocol,
+and the quote must agree with it. A quote that lacks a required field or contradicts itself is no usable response
+(ProviderDown). A quote that needs more than an approval and one deposit is no offer (NoOffer).
 """
 
 import logging
@@ -22,11 +21,11 @@ logger = logging.getLogger(__name__)
 
 PROVIDER = "relay"
 LONGEST_DURATION = 30 * 24 * 3600
-# The customer needs this long to read the quote, sign it, and have the deposit mined.
+# The customer has to read the quote, sign it, and have the deposit mined. That takes up to this long.
 SHORTEST_ORDER_SECONDS = 300
 _APPROVE = bytes.fromhex("095ea7b3")  # approve(address,uint256)
 _APPROVE_BYTES = 4 + 2 * 32
-# Relay's depository on Solana: deposit_native and deposit_token, each followed by the amount (u64) and the order's id.
+# Calls to Relay's depository on Solana: deposit_native and deposit_token. The amount (u64) and the order's id follow.
 _SOLANA_DEPOSITS = (bytes.fromhex("0d9e0ddf5fd51c06"), bytes.fromhex("0b9c60da27a3b413"))
 _SOLANA_DEPOSIT_BYTES = 8 + 8 + 32
 _MAX_CALL_BYTES = 64 * 1024
@@ -38,7 +37,7 @@ _MAX_TABLES = 32
 _LONGEST_NAME = 60
 _APPROVAL_STEPS = ("approve", "approval")
 _DEPOSIT_STEP = "deposit"
-# Relay's fees, all included in the amount to pay.
+# Relay's fees. The amount to pay includes them all.
 _FEES = {
     "relayerGas": "Network fee at the destination",
     "relayerService": "Relay's fee",
@@ -49,7 +48,7 @@ Json = Mapping[str, Any]
 
 
 def offer_from(body: Any, *, now: float) -> Offer:
-    """Return the offer in a quote; `now` is Unix time in seconds. Raises ProviderDown and NoOffer."""
+    """Parse a quote. `now` is Unix time in seconds. Raises ProviderDown and NoOffer."""
     fields = reading.members(body, "quote")
     details = reading.members(fields.get("details"), "details")
     sent, received = _currency(details, "currencyIn"), _currency(details, "currencyOut")
@@ -107,7 +106,10 @@ def _side(money: Json, account: Any, whose: str) -> Side:
 
 
 def _steps(steps: Any) -> tuple[list[Json], Json, bytes]:
-    """Return the data of the approvals and of the single deposit, and the request id. Rejects other steps."""
+    """Return the data of the approvals, the data of the single deposit, and the request id.
+
+    Other steps are rejected.
+    """
     approvals: list[Json] = []
     deposits: list[Json] = []
     request_ids: set[bytes] = set()
@@ -192,13 +194,13 @@ def _key(fields: Json) -> tuple[str, bool, bool]:
 
 
 def _address(written: Any) -> str:
-    """Return an account of an instruction. Unlike elsewhere, the System Program is allowed."""
+    """Return an account of an instruction. Only here, the System Program is allowed."""
     spelled = reading.text(written, "account", limit=64)
     return spelled if spelled == SYSTEM else reading.account(spelled, "account")
 
 
 def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source: Side) -> str | None:
-    """Return the account to approve: the contract of the deposit. Rejects approvals for other accounts."""
+    """Return the account to approve: the deposit's contract. An approval for another account is rejected."""
     if isinstance(action, SolanaInstructions) or source.token == "":
         if approvals:
             raise _refused("it requests an approval where none is needed")
@@ -211,7 +213,7 @@ def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source
 
 
 def _approved(fields: Json) -> tuple[str, str, int]:
-    """Return an approval's token, spender and amount. Callers ignore the amount: our own approvals are exact."""
+    """Return an approval's token, spender and amount. The amount is not used, because our own approvals are exact."""
     data = reading.data_bytes(fields.get("data"), "approval", limit=_MAX_CALL_BYTES)
     if data[:4] != _APPROVE or len(data) != _APPROVE_BYTES:
         raise _refused("its approval is not an ERC-20 approval")
@@ -223,7 +225,7 @@ def _approved(fields: Json) -> tuple[str, str, int]:
 
 
 def _order(fields: Json, now: float) -> RelayOrder:
-    """Return the quote's order after checking its id. Raises NoOffer and ProviderDown."""
+    """Return the quote's order, with its id checked. Raises NoOffer and ProviderDown."""
     protocol = fields.get("protocol")
     second = protocol.get("v2") if isinstance(protocol, dict) else None
     if not isinstance(second, dict) or second.get("orderData") is None:
@@ -244,7 +246,7 @@ def _order(fields: Json, now: float) -> RelayOrder:
 
 
 def _require_agreement(order: RelayOrder, source: Side, target: Side, amount_in: int) -> None:
-    """Raise unless the order agrees with the quote and refunds only the payer or the recipient."""
+    """Raise if the order contradicts the quote, or could refund an account other than the payer and the recipient."""
     _require_equal(chain_named(order.source_chain), source.chain_id, "the chain to pay on")
     _require_equal(order.source_currency, _currency_bytes(source), "the token to pay")
     _require_equal(order.source_amount, amount_in, "the amount to pay")
@@ -287,7 +289,7 @@ def _gas(fees: Any) -> Iterator[Fee]:
 
 
 def _fee(fees: Any, key: str, name: str, *, included: bool) -> Fee | None:
-    """Return one of the fees; None if it is malformed, because fees are only displayed."""
+    """Return a fee, or None if it is malformed: fees are only displayed."""
     try:
         fields = reading.members(reading.members(fees, "fees").get(key), "fee")
         currency = reading.members(fields.get("currency"), "fee's currency")
@@ -306,7 +308,7 @@ def _fee(fees: Any, key: str, name: str, *, included: bool) -> Fee | None:
 
 
 def _tools(route: Any) -> tuple[Tool, ...]:
-    """Return Relay and, if known, the exchange that it uses at the destination."""
+    """Return Relay, and the exchange that it uses at the destination, if known."""
     destination = route.get("destination") if isinstance(route, dict) else None
     router = destination.get("router") if isinstance(destination, dict) else None
     name = reading.shown(router, limit=_LONGEST_NAME)
@@ -317,7 +319,7 @@ def _tools(route: Any) -> tuple[Tool, ...]:
 # --- no offer
 # -----------------------------------------------------------------------------------------------------
 
-# Error codes for "no route", from "Handling Quote Errors" in Relay's documentation.
+# Relay's error codes that mean "no route", from "Handling Quote Errors" in its documentation.
 _NO_OFFERS = {
     "AMOUNT_TOO_LOW": NoOfferCode.AMOUNT_TOO_LOW,
     "SWAP_IMPACT_TOO_HIGH": NoOfferCode.FEES_TOO_HIGH,
@@ -349,7 +351,7 @@ _NO_OFFERS = {
 
 
 def no_offer_from(status: int, body: Any) -> NoOffer | ProviderDown:
-    """Map a 4xx response to a quote; an unknown code is no usable response."""
+    """Map a 4xx response to an error. An unknown code counts as no usable response."""
     code = body.get("errorCode") if isinstance(body, dict) else None
     if isinstance(code, str) and code in _NO_OFFERS:
         return NoOffer(_NO_OFFERS[code])

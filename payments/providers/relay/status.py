@@ -1,4 +1,4 @@
-"""Parse Relay's status of a swap and its token list. Source: Relay's API reference."""
+"""Parse Relay's status of a swap, and its list of tokens. Source: Relay's API reference."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from payments.providers import reading
 from payments.providers.base import ListedToken, ProviderDown, SwapState, SwapStatus
 from payments.providers.relay.chains import chain_numbered, number_of
 
-# `unknown` means that Relay has not seen the deposit yet. A status missing here counts as BRIDGING.
+# `unknown` means that Relay has not seen the deposit yet. Any status that is not listed here counts as BRIDGING.
 _STATES = {
     "unknown": SwapState.UNKNOWN,
     "waiting": SwapState.AWAITING_SOURCE,
@@ -15,7 +15,7 @@ _STATES = {
     "refund": SwapState.REFUNDED,
     "failure": SwapState.FAILED,
 }
-# Reasons of failed refunds after which the customer must claim the money.
+# If a refund failed for one of these reasons, the customer must claim the money.
 _TO_CLAIM = ("MANUAL_REFUND_REQUIRED", "REFUND_RECIPIENT_IS_VASP")
 _MAX_HASHES = 50
 _MAX_CHAINS = 500
@@ -27,7 +27,7 @@ Json = Mapping[str, Any]
 def status_from(body: Any, tracking: Json, source_hash: str, *, explorer_url: str) -> SwapStatus:
     """Parse Relay's status of the swap that `source_hash` started.
 
-    If the response lists deposits without this one, the swap is UNKNOWN. Raises ProviderDown for a delivery without
+    The swap is UNKNOWN if the response lists deposits, but not this one. Raises ProviderDown for a delivery without
     its transaction.
     """
     fields = reading.members(body, "status")
@@ -61,15 +61,15 @@ def status_from(body: Any, tracking: Json, source_hash: str, *, explorer_url: st
 
 
 def _reason(fields: Json) -> str:
-    """Return Relay's own reason for a failure; N/A means none."""
+    """Return Relay's own reason for a failure, or "". Relay writes N/A if there is none."""
     reason = fields.get("failReason")
     return "" if reason in (None, "", "N/A") else reading.word(reason, "reason")
 
 
 def delivered_from(body: Any, request_id: str) -> tuple[str, int] | None:
-    """Return the delivered token and amount from Relay's list of requests; None if missing.
+    """Return the delivered token and amount from Relay's list of requests, or None. A status doesn't contain them.
 
-    The status does not contain them. Raises ProviderDown if the list is malformed.
+    Raises ProviderDown if the list is malformed.
     """
     for one in reading.items(
         reading.members(body, "requests").get("requests"), "requests", limit=_MAX_HASHES
@@ -91,7 +91,7 @@ def delivered_from(body: Any, request_id: str) -> tuple[str, int] | None:
 
 
 def tokens_from(body: Any, chain_ids: Collection[int]) -> list[ListedToken]:
-    """Return the tokens that Relay accepts on these chains, from its list of chains, without prices.
+    """Return the tokens that Relay accepts on these chains, without prices. Its list of chains contains them.
 
     Disabled chains and malformed entries are skipped.
     """

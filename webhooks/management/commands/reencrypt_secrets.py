@@ -1,4 +1,4 @@
-"""`manage.py reencrypt_secrets`: encrypt stored secrets under the newest key of ENCRYPTION_KEYS."""
+"""`manage.py reencrypt_secrets`: encrypt stored secrets with the newest key of ENCRYPTION_KEYS."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""Transfers by signature (EIP-3009): what the payer signs, who signed, and the call that makes the transfer."""
+"""Transfers that a payer only signs (EIP-3009)."""

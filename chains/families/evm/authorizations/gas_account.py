@@ -1,4 +1,4 @@
-"""Sign the transactions of the account that pays the gas for others. Works offline."""
+"""Sign the transactions of the operator's account, which pays the gas of sponsored payments. Works offline."""
 
 from typing import Any
 
@@ -9,32 +9,34 @@ from chains.facts.authorizations import SignedTransaction
 from chains.families.evm.quantities import to_hex
 
 _FEES = ("gasPrice", "maxFeePerGas", "maxPriorityFeePerGas")
-_GROWTH_PERCENT = 113  # nodes replace a transaction only if each price is at least a tenth higher
-_AMPLE = 3  # times the current fees, which allow for a base fee that doubles
-_ROOM_PERCENT = 125  # of the latest block's price: a base fee can grow by 12.5 % a block
+_GROWTH_PERCENT = 113  # nodes replace a transaction only if every price is at least 10 % higher
+_AMPLE = 3  # times the current fees, which already allow for a doubled base fee
+_ROOM_PERCENT = 125  # of the latest block's price, because a base fee can grow by 12.5 % a block
 _PLAIN_GAS = 21_000
 
 
 def address_of(key: str) -> str:
-    """Return the address of a private key (hex)."""
+
     return str(Account.from_key(key).address)
 
 
 def sign(transaction: dict[str, Any], nonce: int, key: str) -> SignedTransaction:
-    """Sign an unsigned transaction (hex quantities) with this nonce."""
+
     fields = {name: value for name, value in transaction.items() if name != "from"}
     signed = Account.from_key(key).sign_transaction({**fields, "nonce": nonce})
     return SignedTransaction(to_hex(bytes(signed.hash)), to_hex(bytes(signed.raw_transaction)), transaction)
 
 
 def max_cost(transaction: dict[str, Any]) -> int:
-    """Return the most that the transaction's gas can cost in wei. A rollup's data fee is added to it."""
+    """Return the maximum cost of the transaction's gas in wei. On a rollup, the data fee is extra."""
     price = transaction.get("maxFeePerGas") or transaction["gasPrice"]
     return int(transaction["gas"], 16) * int(price, 16)
 
 
 def raised(transaction: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
-    """Return the transaction with fees that replace it in a node's pool, at least those that are `current`."""
+    """Return the transaction with higher fees, so that nodes replace the old one. The fees are at least the
+    `current` ones.
+    """
     fees = {
         name: hex(
             max(int(transaction[name], 16) * _GROWTH_PERCENT // 100 + 1, int(current.get(name, "0x0"), 16))
@@ -46,7 +48,7 @@ def raised(transaction: dict[str, Any], current: dict[str, Any]) -> dict[str, An
 
 
 def is_ample(transaction: dict[str, Any], current: dict[str, Any]) -> bool:
-    """Whether the transaction's fees are so far above the `current` ones that it does not wait because of them."""
+    """Whether the fees are so far above the `current` ones that they can't be the reason why the transaction waits."""
     return all(
         int(transaction[name], 16) >= _AMPLE * int(current[name], 16)
         for name in _FEES
@@ -55,14 +57,14 @@ def is_ample(transaction: dict[str, Any], current: dict[str, Any]) -> bool:
 
 
 def capped(transaction: dict[str, Any], cost: int) -> dict[str, Any] | None:
-    """Return the transaction with fees with which it costs at most `cost`, in wei.
+    """Return the transaction with fees so low that it costs at most `cost` wei.
 
-    None if that is too little for the next blocks.
+    None if such fees are too low for the next blocks.
     """
     price = cost // int(transaction["gas"], 16)
     most = {name: int(transaction[name], 16) for name in _FEES if name in transaction}
     tip = most.get("maxPriorityFeePerGas")
-    # `maxFeePerGas` allows for a base fee that doubles; a gas price is the latest block's.
+    # `maxFeePerGas` allows for a doubled base fee. `gasPrice` is the latest block's price.
     usual = most["gasPrice"] if tip is None else (most["maxFeePerGas"] - tip) // 2 + tip
     if price * 100 < usual * _ROOM_PERCENT:
         return None
@@ -70,5 +72,5 @@ def capped(transaction: dict[str, Any], cost: int) -> dict[str, Any] | None:
 
 
 def empty_call(account: str) -> EvmCall:
-    """Return a call that does nothing, to take the place of another transaction of the account."""
+    """Return a call that does nothing. It replaces another transaction of the account."""
     return EvmCall(account, b"", gas=_PLAIN_GAS)

@@ -1,7 +1,7 @@
-"""What a payer signs for a transfer that another account sends (EIP-3009, as EIP-712 typed data), and who signed it.
+"""Build and check a payer's signature for a transfer that another account sends (EIP-3009, EIP-712 typed data).
 
-Pure functions. The call has the signature as `v, r, s`: every token with EIP-3009 takes it in this form, but only newer
-ones take it as `bytes`.
+Pure functions. The call passes the signature as `v, r, s`, because only newer tokens with EIP-3009 accept it as
+`bytes`.
 """
 
 import re
@@ -90,7 +90,7 @@ def typed_data(authorization: TransferAuthorization) -> dict[str, Any]:
 
 
 def domain_separator(domain: TokenDomain) -> bytes:
-    """Return the domain's hash, as the token's `DOMAIN_SEPARATOR()` should."""
+    """Return the domain's hash, which the token's `DOMAIN_SEPARATOR()` should return too."""
     type_ = f"EIP712Domain({','.join(f'{type_} {name}' for name, type_ in _DOMAIN.items())})"
     texts = [keccak(text=each) for each in (type_, domain.name, domain.version)]
     words = [*texts, domain.chain_id, account_bytes(domain.token)]
@@ -106,8 +106,8 @@ def digest(authorization: TransferAuthorization) -> bytes:
 def read_signature(text: str) -> bytes:
     """Return the 65 bytes `r, s, v` of a signature by a key, with `v` 27 or 28. Raises SignatureError.
 
-    Wallets send `v` as 27 and 28 or as 0 and 1, or put it into the highest bit of `s` (EIP-2098). Tokens reject a
-    signature with a high `s`, because anyone can compute it from the one with a low `s`.
+    Wallets send `v` as 27 and 28 or as 0 and 1, or put it into the highest bit of `s` (EIP-2098). Each signature has a
+    twin with a high `s`, which anyone can compute. Tokens reject the twin.
     """
     raw = bytes.fromhex(text[2:]) if _HEX.fullmatch(text) else b""
     if len(raw) == 2 * WORD:
@@ -124,7 +124,7 @@ def read_signature(text: str) -> bytes:
 
 
 def is_signed(authorization: TransferAuthorization, signature: bytes) -> bool:
-    """Whether the payer's own key made this signature; `signature` as `read_signature` returns it."""
+    """Whether the payer's own key made this signature. `signature` has the form that `read_signature` returns."""
     r, s = int.from_bytes(signature[:WORD]), int.from_bytes(signature[WORD : 2 * WORD])
     try:
         made = Signature(vrs=(signature[-1] - _FIRST_V, r, s))
@@ -135,7 +135,7 @@ def is_signed(authorization: TransferAuthorization, signature: bytes) -> bool:
 
 
 def transfer_call(authorization: TransferAuthorization, signature: bytes) -> EvmCall:
-    """Return the call that makes the transfer, for any account to send."""
+
     arguments = [
         account_bytes(authorization.payer),
         account_bytes(authorization.recipient),
@@ -151,7 +151,7 @@ def transfer_call(authorization: TransferAuthorization, signature: bytes) -> Evm
 
 
 def authorized_transfer(token: str, data: bytes) -> Transfer | None:
-    """Return the transfer that a call of the token requests by an authorization; None for another call."""
+    """Return the transfer that a call of the token makes by an authorization; None for other calls."""
     words = [data[at : at + WORD] for at in range(4, 4 + 6 * WORD, WORD)]
     if data[:4] not in SELECTORS or len(words[-1]) < WORD or any(any(word[:12]) for word in words[:2]):
         return None
@@ -160,7 +160,7 @@ def authorized_transfer(token: str, data: bytes) -> Transfer | None:
 
 
 def is_ended_by(authorization: TransferAuthorization, mentions: Iterable[Mention]) -> bool:
-    """Whether a log of the token among these shows that the authorization was used or cancelled."""
+    """Whether one of these logs shows that the token used or cancelled the authorization."""
     token, payer, nonce = authorization.key
     ends = {end + bytes(WORD - len(account_bytes(payer))) + account_bytes(payer) + nonce for end in ENDS}
     return any(each.is_log and each.contract == token and each.data in ends for each in mentions)

@@ -17,13 +17,13 @@ from chains.families.evm.quantities import json_object, quantity, to_hex
 from chains.families.evm.tokens import word
 from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, result_of
 
-_BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block: doubling covers about six full blocks
+_BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block, so it doubles in about six full blocks
 _DATA_FEE_MARGIN_PERCENT = 125  # the data fee follows the base fee of Ethereum
 _FALLBACK_TIP_WEI = 1_000_000_000
 _HISTORY_BLOCKS = "0x5"
 _MEDIAN = 50
 _GET_L1_FEE = bytes.fromhex("49948e0e")  # getL1Fee(bytes)
-# Upper bounds, so that the encoded transaction is at least as long as the signed one.
+# Maximum values, so that the encoded transaction is at least as long as the signed one.
 _LARGEST_NONCE = 2**32 - 1
 _LARGEST_PRICE = 2**64 - 1
 _LARGEST_GAS = 2**32 - 1
@@ -31,8 +31,8 @@ _LARGEST_GAS = 2**32 - 1
 
 @dataclass(frozen=True)
 class FeeRules:
-    """The catalogue's settings for a chain's fees: the oracle of its data fee ("" without one), and the minimum tip
-    in wei.
+    """The catalogue's settings for a chain's fees. `l1_oracle` is the contract that returns the data fee; "" if there
+    is none. `min_tip` is in wei.
     """
 
     l1_oracle: str = ""
@@ -41,9 +41,9 @@ class FeeRules:
 
 @dataclass(frozen=True)
 class Prices:
-    """The latest block's prices as the node reports them, in wei per unit of gas.
+    """The latest block's prices from a node, in wei per unit of gas.
 
-    `base_fee` is None on a chain without EIP-1559, `tip` if the node suggests none.
+    `base_fee` is None on a chain without EIP-1559. `tip` is None if the node suggests no tip.
     """
 
     base_fee: int | None
@@ -56,7 +56,7 @@ class Prices:
 class Fees:
     """The maximum price per unit of gas in wei, the block's gas limit, and the fee for the data in wei.
 
-    `priority_fee` is None on a chain without EIP-1559: its transactions have one price.
+    `priority_fee` is None on a chain without EIP-1559, because its transactions have only one price.
     """
 
     max_fee: int
@@ -66,7 +66,7 @@ class Fees:
 
     @property
     def usual_price(self) -> int:
-        """The price at the latest block's base fee."""
+        """The price per unit of gas at the latest block's base fee."""
         if self.priority_fee is None:
             return self.max_fee
         return (self.max_fee - self.priority_fee) // _BASE_FEE_GROWTH + self.priority_fee
@@ -78,13 +78,13 @@ class Fees:
 
 
 def price_calls(call: EvmCall, rules: FeeRules, chain_id: int) -> list[Call]:
-    """Return the calls whose results `prices` parses; `call` is the transaction whose data may cost a fee."""
+    """Return the calls whose results `prices` parses. The data of `call` may cost a fee."""
     calls: list[Call] = [("eth_getBlockByNumber", ["latest", False]), ("eth_maxPriorityFeePerGas", [])]
     return [*calls, *data_fee_calls(call, rules, chain_id)]
 
 
 def data_fee_calls(call: EvmCall, rules: FeeRules, chain_id: int) -> list[Call]:
-    """Return the query of the fee for the transaction's data; empty on a chain without such a fee."""
+    """Return the query for the data fee of `call`; empty on a chain without such a fee."""
     if not rules.l1_oracle:
         return []
     data = _GET_L1_FEE + encode(["bytes"], [_encoded(call, chain_id)])
@@ -92,7 +92,7 @@ def data_fee_calls(call: EvmCall, rules: FeeRules, chain_id: int) -> list[Call]:
 
 
 def operator_fee_calls(gas: int, rules: FeeRules) -> list[Call]:
-    """Return the query of the rollup's operator fee for this gas; empty on a chain without a data fee."""
+    """Return the query for the rollup operator's fee for this gas; empty on a chain without a data fee."""
     if not rules.l1_oracle:
         return []
     data = selector("getOperatorFee(uint256)") + encode(["uint256"], [gas])
@@ -100,7 +100,7 @@ def operator_fee_calls(gas: int, rules: FeeRules) -> list[Call]:
 
 
 def operator_fee(result: Any) -> int:
-    """Return the operator fee in wei; 0 if the oracle is older than this fee. Raises ChainError."""
+    """Return the operator's fee in wei; 0 if the oracle's version has no such fee. Raises ChainError."""
     if isinstance(result, RpcFault) and is_execution_failure(result):
         return 0
     return word(result)
@@ -128,7 +128,7 @@ def fallback_calls(known: Prices) -> list[Call]:
 
 
 def fees(known: Prices, fallback: Sequence[Any], rules: FeeRules) -> Fees:
-    """Return the fees; `fallback` are the results of `fallback_calls`. Raises ChainError for malformed results."""
+    """Return the fees. `fallback` has the results of `fallback_calls`. Raises ChainError for malformed results."""
     if known.base_fee is None:
         price = max(quantity(result_of(fallback[0])), rules.min_tip)
         return Fees(price, None, known.block_gas, known.data_fee)
@@ -147,7 +147,7 @@ def _tip_of(history: Any) -> int | None:
 
 
 def _encoded(call: EvmCall, chain_id: int) -> bytes:
-    """Return the unsigned transaction (EIP-1559), with the largest values in place of those not yet known."""
+    """Return the unsigned transaction (EIP-1559). Unknown values are replaced by the largest possible ones."""
     to = bytes.fromhex(call.to[2:])
     fields = [
         chain_id,

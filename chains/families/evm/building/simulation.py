@@ -1,8 +1,8 @@
 """Simulate a third party's call and check its debits from the signing wallet (`eth_simulateV1`).
 
-`eth_estimateGas` only shows whether a call succeeds; a simulation also returns its logs. The check is optional, because
-many nodes don't support it, and a token can log anything. It doesn't detect movements without a known log: NFTs
-(ERC-721, ERC-1155), and native coin beyond the call's value (which a plain wallet can't lose).
+`eth_estimateGas` only shows whether a call succeeds; a simulation also returns its logs. The check is optional: many
+nodes don't support it, and a token can log anything. It finds only movements with a known log. It misses NFTs (ERC-721,
+ERC-1155), and native coin beyond the call's value, which only wallets with code can lose.
 """
 
 import logging
@@ -30,7 +30,7 @@ MAX_APPROVALS = 20
 
 
 class Simulator:
-    """One node's simulations, over separate connections, so that failures don't count against the node's health."""
+    """One node's simulations. They use separate connections, so that failures don't count against the node's health."""
 
     def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._node = node
@@ -38,14 +38,14 @@ class Simulator:
         self._not_before = 0.0
 
     def is_usable(self) -> bool:
-        """Return False for a while after the node failed a simulation or lacked the method."""
+        """False for a while after the node failed a simulation, or rejected the method."""
         return self._clock() >= self._not_before
 
     def check(self, call: EvmCall, sender: str, spending: Spending, *, after: Sequence[EvmCall] = ()) -> bool:
-        """Return whether the node could simulate the call. Raises TransferRefused if it exceeds `spending`.
+        """Return whether the node could simulate the call.
 
-        `after` are the calls before it in an atomic batch. With them, also raises TransferRefused if any call would
-        fail.
+        Raises TransferRefused if the call exceeds `spending`. `after` has the earlier calls of the same atomic batch.
+        If there are any, also raises TransferRefused if a call of the batch would fail.
         """
         try:
             results = self._results([*after, call], sender)
@@ -65,7 +65,7 @@ class Simulator:
         return logs is not None
 
     def _results(self, calls: Sequence[EvmCall], sender: str) -> list[dict[str, Any]] | None:
-        """Return the results of these calls in one block, in order; None if the node can't simulate them."""
+        """Simulate these calls in one block. Return their results in order; None if the node can't simulate."""
         fields = [
             {"from": sender, "to": call.to, "data": to_hex(call.data), "value": hex(call.value)}
             for call in calls
@@ -81,11 +81,11 @@ class Simulator:
     def _check_approvals(
         self, logs: Sequence[Log], owner: str, called: str, granted_before: Mapping[tuple[str, str], int]
     ) -> None:
-        """Raise TransferRefused if the call would increase any allowance of the wallet beyond `granted_before`.
+        """Raise TransferRefused if the call would raise an allowance of the wallet above `granted_before`.
 
-        Tokens also log an approval when an allowance is spent, so an approval counts only if it is larger than the
-        current allowance. Approvals that the directly called contract logs don't count: with the call itself, the owner
-        decides on them.
+        Tokens also log an approval when an allowance is spent, so an approval counts only if it exceeds the current
+        allowance. Approvals that the called contract itself logs don't count: the owner agrees to them by making the
+        call.
         """
         granted = {
             pair: amount
@@ -123,12 +123,12 @@ def _refused(note: str) -> TransferRefused:
 
 
 def _logs_of(result: dict[str, Any]) -> list[Log] | None:
-    """Return the logs of a simulated call; None if it would fail."""
+    """Return the logs of a simulated call; None if the call would fail."""
     return transfers.logs_of(result) if quantity(result.get("status")) == 1 else None
 
 
 def _granted(logs: Sequence[Log], owner: str) -> dict[tuple[str, str], int]:
-    """Return the wallet's allowances that these logs record, by token and spender."""
+    """Return the allowances that the wallet grants in these logs, by token and spender."""
     return {
         (log.address, address(to_hex(log.topics[2][12:]))): int.from_bytes(log.data)
         for log in logs
@@ -145,7 +145,7 @@ def _is_approval(log: Log, owner: str) -> bool:
 
 
 def _current_allowance(result: Any) -> int:
-    """Return the current allowance, 0 if the contract call fails. Raises ChainError if the node fails."""
+    """Return the current allowance; 0 if the contract fails. Raises ChainError if the node fails."""
     if isinstance(result, RpcFault) and not is_execution_failure(result):
         raise ChainError(f"the node rejected a call: {result.message}")
     try:

@@ -1,4 +1,4 @@
-"""Build unsigned transactions from a simulation: compute their cost, and explain why a wallet can't make one now.
+"""Build unsigned transactions from a node's simulation. If the wallet can't send one now, find the reason.
 
 Source: the Ethereum execution API.
 """
@@ -14,12 +14,12 @@ from chains.families.evm.tokens import balance_call, word
 from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, result_of
 
 _GAS_MARGIN_PERCENT = 125
-# The maximum of a provider's suggested gas limit, as a multiple of the node's estimate.
+# A provider's suggested gas limit may be at most this multiple of the node's estimate.
 _MAX_ADVISED = 3
 _PLAIN_GAS = 21_000
-# An account's first balance costs 20,000 gas to store (EIP-2200). The recipient may empty its account before that.
+# Storing an account's first balance costs 20,000 gas (EIP-2200). The recipient may have emptied its account by then.
 _NEW_BALANCE_GAS = 20_000
-# A reference of 32 bytes costs 16 gas per byte (EIP-2028); common ERC-20 tokens take 45,000 to 65,000 for a transfer.
+# A reference costs 32 bytes of 16 gas each (EIP-2028). Transfers of common ERC-20 tokens take 45,000 to 65,000 gas.
 _COIN_TRANSFER_GAS = 21_512
 _TOKEN_TRANSFER_GAS = 65_000
 _TOKEN_TRANSFER_BYTES = 4 + 2 * 32 + 16
@@ -29,9 +29,9 @@ _ANY_ADDRESS = "0x" + "ff" * 20
 
 @dataclass(frozen=True)
 class Funding:
-    """A wallet's balances (wei, base units of the token) and the gas of its call; `gas` may be the node's error.
+    """A wallet's balances, in wei and in base units of the token, and the gas of its call or the node's error.
 
-    `is_sponsored`: another account may pay for the gas.
+    If `is_sponsored`, another account may pay for the gas.
     """
 
     coins: int
@@ -41,7 +41,7 @@ class Funding:
 
 
 def usual_transfer(token: str) -> EvmCall:
-    """Return a sample transfer whose data costs as much as that of any transfer with a reference."""
+    """Return a sample transfer. Its data costs as much as that of any transfer with a reference."""
     return EvmCall(_ANY_ADDRESS, b"\xff" * (_TOKEN_TRANSFER_BYTES if token else _COIN_TRANSFER_BYTES), 0)
 
 
@@ -52,9 +52,9 @@ def usual_fee(token: str, fees: Fees) -> int:
 
 
 def funding_calls(call: EvmCall, sender: str, token: str, *, with_code: bool = False) -> list[Call]:
-    """Return the calls whose results `funding` parses: the wallet's balances, and the call's simulation.
+    """Return the calls whose results `funding` parses: the wallet's balances, and the estimate of the call's gas.
 
-    `with_code` adds the call that shows whether the wallet is a contract or delegates to one.
+    With `with_code`, the wallet's code is queried too.
     """
     coins: Call = ("eth_getBalance", [sender, "latest"])
     code: Call = ("eth_getCode", [sender, "latest"])
@@ -95,10 +95,10 @@ def check_value(call: EvmCall, spending: Spending) -> None:
 def gas_limit(
     funding: Funding, fees: Fees, amount: int, call: EvmCall, *, is_token_transfer: bool = False
 ) -> int:
-    """Return the gas limit of a call that spends `amount` and that the wallet can pay for; raises TransferRefused.
+    """Return the gas limit of a call that spends `amount`. Raises TransferRefused if the wallet can't pay for the call.
 
-    A provider's suggestion is used if it is higher than the estimate with its margin, up to a maximum. A sponsored
-    wallet needs no coin for gas.
+    A provider's suggestion is used up to a maximum, if it exceeds the estimate with its margin. A sponsored wallet
+    needs no coin for gas.
     """
     if funding.tokens < amount:
         raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=amount - funding.tokens)
@@ -133,7 +133,9 @@ def _fields(call: EvmCall, sender: str) -> dict[str, str]:
 
 
 def _refusal(funding: Funding, fees: Fees, fault: RpcFault, value: int) -> TransferRefused:
-    """Return why the estimate failed: insufficient gas if the wallet can't pay for even a plain transfer."""
+    """Return why the estimate failed. The reason is insufficient gas if the wallet can't even pay for a plain
+    transfer.
+    """
     missing = value + _PLAIN_GAS * fees.max_fee + fees.data_fee - funding.coins
     if missing > 0 and not funding.is_sponsored:
         return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)

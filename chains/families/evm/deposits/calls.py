@@ -15,17 +15,17 @@ from chains.families.evm.deposits.shipped import FACTORY as _FACTORY
 GAS_PER_SWEEP: Final = 300_000
 """The maximum gas of one sweep: several times the usual gas, so that a malicious token can't use up a block."""
 
-# It only encodes, so it needs neither a node nor middleware.
+# The contract only encodes calls, so it needs no node and no middleware.
 _CONTRACT: Any = Web3(BaseProvider(), middleware=[]).eth.contract(abi=_FACTORY.abi)
 
 
 def factory_deployment() -> EvmCall:
-    """Return the call that deploys the factory to `FACTORY`; it reverts if the factory is there."""
+    """Return the call that deploys the factory to `FACTORY`. It reverts if the factory exists."""
     return EvmCall(DEPLOYER, FACTORY_SALT + _FACTORY.init_code)
 
 
 def sweep_call(sweeps: Sequence[Sweep], *, gas_per_sweep: int = GAS_PER_SWEEP) -> EvmCall:
-    """Return the call that deploys these deposits' forwarders, if they have no code yet, and sweeps each."""
+    """Return the call that sweeps these deposits. It first deploys the forwarders that have no code yet."""
     rows = [
         (
             account_bytes(sweep.recipient),

@@ -3,9 +3,9 @@
 Native coin leaves no log when it arrives, so this module reads balances. A forwarder logs all coin that it sends away
 (`Swept`). The received amount is therefore its balance at a block, plus the amounts that it logged up to this block.
 
-A call with a state override reads very many balances at once: `eth_call` runs code at an unused address. The block's
-hash pins it (EIP-1898). Logs can't be pinned for a range of blocks, so the node is queried again afterwards: the block
-must still be on its chain.
+One `eth_call` reads many balances: a state override puts code at an unused address, and the code reads the balances.
+The block's hash pins this call (EIP-1898), but nothing pins a query for logs in a range of blocks. So the block is
+queried again afterwards: it must still be on the node's chain.
 """
 
 import logging
@@ -41,10 +41,10 @@ _WORD = 32
 def coins_received(
     node: JsonRpc, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
 ) -> CoinsReceived:
-    """Return what each address had received up to the block of this height, from one node.
+    """Return the amounts that the addresses had received up to the block `at_block`, from one node.
 
-    The amounts omit sweeps before `since_block`. The part that was swept up to `stable_block` is also returned by
-    itself. Raises ChainError if the node lacks the block or its state, or if the block was reorganised meanwhile.
+    `ChainClient` explains the arguments. Raises ChainError if the node lacks the block or its state, or if the block
+    was reorganised meanwhile.
     """
     block = _block(node, at_block)
     pinned = {"blockHash": block.hash, "requireCanonical": True}
@@ -57,7 +57,7 @@ def coins_received(
 
 
 def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -> list[int]:
-    """Return the balances in one round trip, or in batches if the node can't run the code of a state override.
+    """Return the balances in one round trip. If the node can't run the code of a state override, use batches.
 
     Raises ChainError.
     """
@@ -67,7 +67,7 @@ def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -
         ("eth_call", [{"to": READER, "data": to_hex(b"".join(map(address_word, part)))}, pinned, override])
         for part in parts
     ]
-    # Parsed outside the batch: a node without old state is healthy.
+    # Parsed outside the batch, because a node without old state is healthy.
     results = node.batch(calls, list) if calls else []
     read = [_words(result) for result in results]
     if [len(words) for words in read] == [len(part) for part in parts]:
@@ -77,7 +77,7 @@ def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -
 
 
 def _words(result: Any) -> list[int]:
-    """Return the words of the call's result; none if the node rejects the call or ignores the code."""
+    """Return the words of the call's result. The list is empty if the node rejects the call or ignores the code."""
     if isinstance(result, RpcFault):
         return []
     data = data_bytes(result_of(result))
@@ -85,7 +85,7 @@ def _words(result: Any) -> list[int]:
 
 
 def blocks(node: JsonRpc, heights: Collection[int]) -> dict[int, Block]:
-    """Return the blocks of these heights that the node has. Raises ChainError."""
+    """Return those of these blocks that the node has. Raises ChainError."""
     wanted = sorted(heights)
     calls: list[Call] = [("eth_getBlockByNumber", [hex(height), False]) for height in wanted]
     results = [result_of(result) for result in node.batch(calls, list)] if calls else []
@@ -111,7 +111,8 @@ def _read_block(result: Any, height: int) -> Block:
 def _swept(
     node: JsonRpc, addresses: Sequence[str], first: int, last: int, stable: int
 ) -> tuple[Counter[str], Counter[str]]:
-    """Return the amount that each forwarder swept from `first` to `last`, and the part of it up to `stable`.
+    """Return two amounts for each forwarder: swept from block `first` to `last`, and the part of it up to block
+    `stable`.
 
     Raises ChainError.
     """
@@ -137,7 +138,8 @@ def _swept(
 def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:
     """Yield these contracts' `Swept` logs, each with the last block of its query. Raises ChainError.
 
-    A range that the node rejects is halved. The node's remembered range size stays, because other queries use it.
+    If the node rejects a range, it is halved. This doesn't change the node's remembered range size, which other queries
+    use.
     """
     size = node.log_limits.blocks.size
     is_checked = False
@@ -157,10 +159,10 @@ def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Ite
 
 
 def _logs_of_block(node: JsonRpc, contracts: Sequence[str], block: int) -> list[Any]:
-    """Return these contracts' `Swept` logs of one block, in smaller queries: the node rejected the query for all.
+    """Return these contracts' `Swept` logs of one block in smaller queries, after the node rejected the query for all.
 
-    Anyone can call one forwarder many thousand times in a block. That must not stop the search for the others. The
-    sweeps of that forwarder in this block then don't count as received. The amount is too low, which is safe.
+    Anyone can call one forwarder many thousand times in a block, and this must not stop the search for the others. The
+    sweeps of that forwarder in this block are then ignored. Its amount is too low, which is safe.
     """
     if len(contracts) == 1:
         logger.error("block %s: the node does not return the sweeps of %s", block, contracts[0])

@@ -10,7 +10,9 @@ _ANY_ADDRESS = "0x" + "ff" * 20
 
 
 def estimated_gas(rpc: JsonRpc, calls: Sequence[EvmCall]) -> list[int | None]:
-    """Return one node's estimate for each call, None if it can't make one. Raises ChainError if no node responds."""
+    """Return one node's estimate for each call; None for a call that it can't estimate. Raises ChainError if no
+    node responds.
+    """
     requests: list[Call] = [
         ("eth_estimateGas", [{"from": _ANY_ADDRESS, "to": call.to, "data": to_hex(call.data)}])
         for call in calls

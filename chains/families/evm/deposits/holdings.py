@@ -14,7 +14,7 @@ _WORD = 32
 def holdings(rpc: JsonRpc, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """Return the latest balance of each (address, token), from one node; the token "" is the native coin.
 
-    A token whose contract returns no balance is omitted. Raises ChainError if the node can't return the others.
+    Tokens whose contract returns no balance are omitted. Raises ChainError if the node can't return the other balances.
     """
     if not places:
         return {}
@@ -31,7 +31,7 @@ def _call(address: str, token: str) -> Call:
 
 
 def _balance(token: str, result: Any) -> int | None:
-    """Return the balance; None if the token's contract reverts, or returns something else."""
+    """Return the balance; None if the token's contract reverts or returns anything else."""
     if not token:
         return quantity(result_of(result))
     if isinstance(result, RpcFault) and is_execution_failure(result):

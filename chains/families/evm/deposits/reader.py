@@ -11,7 +11,7 @@ from chains.rpc.json_rpc import JsonRpc
 
 
 class DepositReader:
-    """Reads deposit addresses from the nodes of `_rpc`."""
+    """Queries about deposit addresses, to the nodes of `_rpc`."""
 
     _rpc: JsonRpc
 

@@ -1,11 +1,11 @@
-"""Rehearse a deposit address on a node before it is shown, without a transaction.
+"""Simulate a deposit address on a node before it is shown, without a transaction.
 
-The node runs contracts/rehearsal/Rehearsal.sol with `eth_call` at an unused address. State overrides put its code,
-coins and tokens there; the factory, the token and the recipient are those of the chain. The rehearsal pays the deposit
-address, deploys its forwarder, sweeps it and compares balances, twice.
+The node runs contracts/rehearsal/Rehearsal.sol with `eth_call` at an unused address. State overrides give this address
+its code, coins and tokens. The factory, the token and the recipient are the real ones of the chain. The code does this
+twice: it pays the deposit address, deploys the forwarder, sweeps it, and compares balances.
 
-A token may store its balances anywhere. `eth_createAccessList` lists the storage slots that `balanceOf` reads. The
-right slot is the one whose override changes the balance to the written value.
+The slot in which a token stores a balance is unknown. `eth_createAccessList` lists the slots that `balanceOf` reads. If
+an override of a slot changes the balance to the written value, it is the right slot.
 
 Sources: go-ethereum's documentation of `eth_call` and `eth_createAccessList`; EIP-7702.
 """
@@ -30,7 +30,7 @@ from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, i
 
 _BUILT = json.loads(Path(__file__).with_name("rehearsal.json").read_text())["Rehearsal"]
 _CODE: Final = str(_BUILT["deployedBytecode"])
-# It only encodes, so it needs neither a node nor middleware.
+# The contract only encodes calls, so it needs no node and no middleware.
 _CONTRACT: Any = Web3(BaseProvider(), middleware=[]).eth.contract(abi=_BUILT["abi"])
 
 STAGE: Final = Web3.to_checksum_address(keccak(text="quittance: rehearsal of a deposit address")[-20:])
@@ -51,13 +51,12 @@ def problem(
     amount: int,
     is_confirmed: bool = False,
 ) -> DepositProblem | None:
-    """Return why the node can't show that the deposit address forwards the token and the coin; None if it does.
-
-    The recipient may be a contract if `is_confirmed`, but not for the native coin.
+    """Return None if the node shows that the deposit address forwards the token and the coin; otherwise return the
+    problem. If `is_confirmed`, the recipient may be a contract, but not for the native coin.
 
     Raises ChainError if the node fails.
     """
-    # Every rehearsal sends the native coin. It sends a token only if the payment is in one.
+    # Every simulation sends the native coin. It sends a token only if the payment is in a token.
     amount = min(amount, _LARGEST_AMOUNT) if token else 0
     calls: list[Call] = [
         ("eth_getCode", [recipient, "latest"]),
@@ -66,7 +65,8 @@ def problem(
     if token:
         calls.append(("eth_createAccessList", [_balance_of(token, STAGE), "latest"]))
     recipient_code, factory_code, *access_lists = node.batch(calls, list)
-    # A recipient with code may lend the coin, or send it back after the sweep. Balances don't show that.
+    # A recipient with code could lend the coin to the simulation, or send it back after the sweep. Balances don't show
+    # this.
     if _has_code(recipient_code) and not (is_confirmed and token):
         return DepositProblem.RECIPIENT_IS_CONTRACT
     if any(map(_is_rejected, [factory_code, *access_lists])):
@@ -95,7 +95,7 @@ def problem(
 
 
 def _has_code(result: Any) -> bool:
-    """Whether the account is a contract. An account with an EIP-7702 delegation isn't: its own key still signs."""
+    """Whether the account is a contract. An account with an EIP-7702 delegation isn't one: its own key still signs."""
     if isinstance(result, RpcFault):
         raise ChainError(f"the node rejected a call: {result.message}")
     code = data_bytes(result)
@@ -127,7 +127,7 @@ def _places(access_list: Any) -> list[tuple[str, str]]:
 def _funded(
     node: JsonRpc, token: str, amount: int, places: Sequence[tuple[str, str]]
 ) -> dict[str, dict[str, Any]] | None:
-    """Return the state override that gives `STAGE` this balance of the token; None if no slot does."""
+    """Return the state override that gives `STAGE` this balance of the token; None if no slot has this effect."""
     value = f"0x{amount:064x}"
     overrides = [{contract: {"stateDiff": {slot: value}}} for contract, slot in places[:_MAX_PLACES]]
     calls: list[Call] = [("eth_call", [_balance_of(token, STAGE), "latest", each]) for each in overrides]

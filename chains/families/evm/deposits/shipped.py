@@ -8,9 +8,9 @@ from typing import Any, Final
 
 @dataclass(frozen=True)
 class ShippedContract:
-    """`init_code` deploys the contract; `code` is what a chain then has at its address.
+    """`init_code` deploys the contract; `code` is then the code at its address.
 
-    On a chain, the forwarder's code has its recipient in place of the zeros.
+    In a deployed forwarder's code, its recipient replaces the zeros.
     """
 
     abi: list[dict[str, Any]]

@@ -1,1 +1,1 @@
-"""Finding transactions on an EVM chain: queries for logs, and the blocks of a time."""
+"""Searches for transactions on an EVM chain."""

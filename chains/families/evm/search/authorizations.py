@@ -1,4 +1,4 @@
-"""Read from a node how tokens verify authorizations, and which of them were used.
+"""Read tokens' domain separators and the states of authorizations from a node.
 
 A token's `authorizationState` is true once the authorization was used or cancelled.
 """
@@ -30,7 +30,7 @@ _USED_UP = re.compile(r"nonce (is )?too low|nonce_too_low|oldnonce|old nonce", r
 # A cancelled authorization counts as used.
 _ENDS: Final = [to_hex(each) for each in ENDS]
 _STATE: Final = selector("authorizationState(address,bytes32)")
-# The data fee follows the base fee of Ethereum, which can grow by 12.5 % a block: doubling covers six full blocks.
+# The data fee follows Ethereum's base fee. This can grow by 12.5 % a block, so it doubles in about six full blocks.
 _FEE_GROWTH: Final = 2
 
 
@@ -44,7 +44,7 @@ class AuthorizationReader:
 
     def domain_separators(self, tokens: Sequence[str]) -> list[bytes]:
         calls: list[Call] = [("eth_call", [{"to": token, "data": _SEPARATOR}, "latest"]) for token in tokens]
-        # Parsed outside the batch: a contract that is not such a token is not the node's fault.
+        # Parsed outside the batch, because the node is healthy if the contract isn't such a token.
         return [_separator(result) for result in self._rpc.batch(calls, list)] if calls else []
 
     def states(self, keys: Sequence[tuple[str, str, bytes]], *, at_block: int) -> AuthorizationStates:
@@ -80,7 +80,7 @@ class AuthorizationReader:
         rejected: Sent | None = None
         for node in self._rpc.each():
             try:
-                # Parsed outside the batch: a node that rejects the transaction is healthy.
+                # Parsed outside the batch, because a node that rejects the transaction is healthy.
                 (result,) = node.batch([("eth_sendRawTransaction", [raw])], list)
                 sent = _sent(result)
             except ChainError as error:
@@ -154,8 +154,8 @@ def _separator(result: Any) -> bytes:
 def _states(node: JsonRpc, keys: Sequence[tuple[str, str, bytes]], *, at_block: int) -> AuthorizationStates:
     """Return the states at the block of this height, from one node.
 
-    The block's hash pins the state (EIP-1898), so the block's time is the time of the state. Raises ChainError if the
-    node lacks the block or its state.
+    The block's hash pins the query (EIP-1898), so the state is that of the block's time. Raises ChainError if the node
+    lacks the block or its state.
     """
     (header,) = node.batch([("eth_getBlockByNumber", [hex(at_block), False])], list)
     block = _block(header, at_block)

@@ -1,4 +1,4 @@
-"""Find the block of a time by the blocks' timestamps, with few calls."""
+"""Find the block at a time by the blocks' timestamps, with few calls."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import json_object, quantity
 
-# A search may start a few blocks too early, which saves the last queries.
+# A result may be this many blocks too early. This saves the last queries.
 CLOSE_ENOUGH = 16
 FIRST_STEP = 256
 MAX_KEPT = 1000
@@ -30,10 +30,11 @@ def read_block_time(header: Any) -> BlockTime:
 
 
 def last_block_until(time: int, latest: BlockTime, block_at: Callable[[int], BlockTime]) -> int:
-    """Return a height whose block is not later than `time`, at most CLOSE_ENOUGH before the last such block.
+    """Return a height whose block is not later than `time`.
 
-    0 if even the first block is later. Steps back from `latest` with doubling distance, then searches by bisection:
-    about 40 queries on a chain of 100 million blocks. Raises ChainError if a node returns another block.
+    It is at most CLOSE_ENOUGH blocks before the last such block, and 0 if even the first block is later. Step back from
+    `latest`, doubling the distance each time, then bisect. This takes about 40 queries on a chain of 100 million
+    blocks. Raises ChainError if a node returns another block.
     """
     if latest.time <= time:
         return latest.height

@@ -1,7 +1,7 @@
 """Search the logs of a few contracts for words, such as the ids of swaps in the logs of a provider's router.
 
-Such contracts may be busy, so a range of blocks can have more logs than a node returns. The range is then halved as in
-`log_queries`. The size that works is not remembered, because it says nothing about the node's other queries.
+Busy contracts can have more logs in a range of blocks than a node returns. The range is then halved, as in
+`log_queries`. The size that works is not remembered, because other queries don't depend on it.
 """
 
 import logging
@@ -25,7 +25,7 @@ MAX_FOUND = 1000
 def find(
     rpc: JsonRpc, words: Collection[bytes], contracts: Collection[str], first: int, last: int
 ) -> LoggedWords:
-    """Search from `first` to `last`, or to the block at which time runs out. Raises ChainError if no node responds.
+    """Search the blocks from `first` to `last`. Stop earlier if time runs out. Raises ChainError if no node responds.
 
     A block whose logs no node returns is skipped, so that a contract with very many logs can't stop the search.
     """
@@ -48,7 +48,7 @@ def find(
 
 
 class _Unreadable(ChainError):
-    """The node rejects the query for a single block. `found` continues after that block."""
+    """The node rejects the query even for one block. `found` has the logs before it, and continues after it."""
 
     def __init__(self, found: LoggedWords) -> None:
         super().__init__("the node does not return the logs of one block")
@@ -63,7 +63,7 @@ class _Search:
         self._found: dict[tuple[bytes, str], None] = {}
 
     def run(self, first: int, last: int) -> LoggedWords:
-        """Search range by range; the first one is always searched."""
+        """Search range by range until time runs out. The first range is always searched."""
         deadline = time.monotonic() + LONGEST_SEARCH_SECONDS
         size = self._node.log_limits.blocks.size
         is_checked = False

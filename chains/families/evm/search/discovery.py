@@ -1,8 +1,8 @@
 """Find payments whose hash was never submitted, by the recipients' `Transfer` logs.
 
-A log has no reference, so the search fetches the logs' transactions and looks up only those with a watched reference in
-their input. A stranger's transaction costs one small call, however large its receipt is. Native coin leaves no log, so
-this search doesn't find it.
+A log has no reference, so the search fetches the logs' transactions. It looks up only those whose input contains a
+watched reference. Any other transaction costs only one small call, even if its receipt is large. Native coin leaves no
+log, so this search doesn't find it.
 """
 
 import logging
@@ -27,12 +27,13 @@ MAX_TRANSACTIONS = 2000
 LONGEST_SEARCH_SECONDS = 20.0
 LIMITS = SearchLimits(by_block=True, watches=5000, searches=20)
 
-# For each transaction hash, the watches whose token reached their recipient and whose reference is in the input.
+# For each transaction hash, the watches that it may pay: the token reached the recipient, and the reference is in the
+# input.
 Candidates = Mapping[str, Sequence[Watch]]
 
 
 def block_range(since_block: int | None, latest: int) -> tuple[int, int] | None:
-    """Return the first and last block to search now, or None if all were searched before."""
+    """Return the first and the last block to search now; None if all blocks were searched."""
     first = max(latest - FIRST_LOOK_BACK, 0) if since_block is None else since_block
     return (first, min(latest, first + MAX_BLOCKS - 1)) if first <= latest else None
 
@@ -40,8 +41,9 @@ def block_range(since_block: int | None, latest: int) -> tuple[int, int] | None:
 class Search:
     """One search of a bounded range of blocks for transfers of the watched tokens to their recipients.
 
-    `next_block` is where the next search continues. A search stops early after much work, but it searches at least one
-    block. `unreadable` counts the pairs of a block and a recipient whose logs no node returns.
+    A search stops early after much work, but it searches at least one block. `next_block` is the first block that it
+    did not search. `unreadable` counts the (block, recipient) pairs that were skipped because no node returns their
+    logs.
     """
 
     def __init__(self, watches: Sequence[Watch]) -> None:
@@ -65,7 +67,9 @@ class Search:
         self._stop_at_enough(first)
 
     def candidates(self, rpc: JsonRpc) -> Candidates:
-        """Return the found transactions whose input has the reference of a watch that they paid. Raises ChainError."""
+        """Return the found transactions that have the reference of a watch they paid in their input. Raises
+        ChainError.
+        """
         wanted: dict[tuple[str, str], dict[bytes, Watch]] = defaultdict(dict)
         for watch in self._watches:
             wanted[watch.token, watch.recipient][watch.reference] = watch
@@ -88,12 +92,12 @@ class Search:
         return tuple((recipient, hash_, amount) for (recipient, hash_), amount in sorted(moved.items()))
 
     def _wanted(self) -> Iterator[FoundLog]:
-        """Yield the logs of the watches' tokens to their recipients."""
+        """Yield the logs of transfers of the watched tokens to their recipients."""
         wanted = {(watch.token, watch.recipient) for watch in self._watches}
         yield from (log for log in self._logs if (log.token, log.recipient) in wanted)
 
     def _search_next(self, rpc: JsonRpc, last: int) -> None:
-        """Search as many blocks as the first node accepts. Read the parts that it can't return from the other nodes."""
+        """Search as many blocks as the first node accepts. Query the other nodes for the parts that it can't return."""
         tokens = tuple(sorted({watch.token for watch in self._watches}))
         recipients = tuple(sorted({watch.recipient for watch in self._watches}))
         regions = [Region(self.next_block, last, recipients, tokens)]
@@ -120,7 +124,9 @@ class Search:
         self.next_block = end + 1
 
     def _stop_at_enough(self, first: int) -> None:
-        """Keep whole blocks with up to MAX_TRANSACTIONS, but always the first. Leave the others to the next search."""
+        """Keep whole blocks with up to MAX_TRANSACTIONS in total, but always the first block. The next search gets
+        the others.
+        """
         hashes: set[str] = set()
         for log in sorted(self._logs, key=lambda log: log.block):
             hashes.add(log.transaction_hash)
@@ -157,7 +163,7 @@ def matches(candidates: Candidates, looked_up: Snapshot) -> tuple[tuple[bytes, s
 
 
 def find_arrivals(rpc: JsonRpc, tokens: Mapping[str, str], since_block: int, until_block: int) -> Arrivals:
-    """Return the amounts that transactions moved to these recipients, in each recipient's token; see `ChainClient`."""
+    """Return the amounts that transactions moved to these recipients, in each recipient's token."""
     blocks = block_range(since_block, until_block)
     if blocks is None:
         return Arrivals((), since_block)

@@ -1,9 +1,9 @@
 """Query logs in ranges that adapt to the node: blocks, recipients and tokens.
 
-Nodes limit the range, the number of results, the response's size or the number of topics, with different error codes
-and messages. So a failed query is always halved, and the size that worked is remembered per node. If a query can't be
-halved further, but the node answers another query about the same block, the query is unreadable. A sender of dust can
-cause that, and must not stop the search for others.
+Nodes limit the range, the number of results, the response's size or the number of topics. Their error codes and
+messages differ. So a failed query is always halved, and the size that works is remembered for each node. A query may
+fail although it can't be halved further and the node is healthy. It is then skipped as unreadable. An attacker can
+cause this with very many tiny transfers, which must not stop the search for others.
 """
 
 import re
@@ -24,7 +24,7 @@ _NOTHING = "0x" + "00" * 31 + "01"  # a topic that no event has
 
 @dataclass(frozen=True)
 class Region:
-    """Part of the chain's transfers: blocks from `first` to `last`, the recipients and the tokens."""
+    """The transfers of these tokens to these recipients in the blocks from `first` to `last`."""
 
     first: int
     last: int
@@ -32,7 +32,9 @@ class Region:
     tokens: tuple[str, ...]
 
     def halves(self) -> list["Region"]:
-        """Return a single block's region in two halves, by recipients or else by tokens; else itself."""
+        """Split a region of one block in two halves: by recipients, else by tokens. If it has one of each, return
+        it alone.
+        """
         if len(self.recipients) > 1:
             return self.by_recipients((len(self.recipients) + 1) // 2)
         middle = len(self.tokens) // 2
@@ -126,9 +128,9 @@ def _result(node: JsonRpc, part: Region) -> list[Any] | None:
 
 
 def check(node: JsonRpc, block: int) -> None:
-    """Raise ChainError unless the node answers a query about this block that has no results.
+    """Raise ChainError if the node fails a query about this block that has no results.
 
-    A node that fails this query is down, so its limits and the block stay unknown.
+    Such a node is down, so the failure of the other query shows nothing about its limits or the block.
     """
     if logs(node, log_call(block, block, [_NOTHING], ())) is None:
         raise ChainError("the node answers no log query")

@@ -1,12 +1,9 @@
-"""Search for the executions of proposals: the events of Safes and of the EntryPoints that name a proposal's id.
+"""Search for the executions of proposals by the events that contain a proposal's id.
 
 A Safe logs `ExecutionSuccess` or `ExecutionFailure` itself; its `txHash` is indexed since 1.4.0. An EntryPoint logs
 `UserOperationEvent`. Only logs of the proposal's own account and of the canonical EntryPoints count: anyone can deploy
-a contract that logs the same events. An EntryPoint computes the id from the operation, so its event counts, whichever
-account the id was submitted with.
-
-One node's logs name the candidates. `executions` returns only those that the lookup of these transactions
-confirms.
+a contract that logs the same events. An EntryPoint computes the id from the operation, so its event counts for any
+account. One node's logs show the candidates; `executions` returns those that a lookup confirms.
 """
 
 import logging
@@ -31,12 +28,12 @@ logger = logging.getLogger(__name__)
 
 # The maximum number of block ranges per search.
 MAX_RANGES = 30
-# The maximum number of transactions that one account may name for a proposal: it can log any number of events.
+# The maximum number of candidates for a proposal in one account's logs. The account can log any number of events.
 MAX_CANDIDATES = 3
 # The maximum number of queries for one account's logs in one range.
 _MAX_QUERIES = 40
 
-# The key for events of EntryPoints, in place of an account.
+# The key of EntryPoints' events, which replaces the account.
 _ENTRY_POINT = "EntryPoint"
 
 Candidates = Mapping[Proposal, Sequence[str]]
@@ -45,7 +42,8 @@ Candidates = Mapping[Proposal, Sequence[str]]
 class Search:
     """One search for the proposals' executions up to the block `until`.
 
-    `candidates` are the transactions that name each proposal. `next_blocks` are where each search continues.
+    `candidates` has the transactions that logged each proposal's id. `next_blocks` has the block at which each search
+    continues.
     """
 
     def __init__(self, proposals: Sequence[Proposal], until: int) -> None:
@@ -64,7 +62,9 @@ class Search:
         raise failure or ChainError("no node sent a usable response")
 
     def _run(self, node: JsonRpc) -> None:
-        """Search in groups whose next blocks are near each other, those nearest to the head first."""
+        """Search in groups of proposals whose next blocks are near each other. The groups nearest to the head come
+        first.
+        """
         groups = deque(self._groups(node.log_limits.blocks.size))
         for _ in range(MAX_RANGES):
             if not groups:
@@ -85,7 +85,7 @@ class Search:
         return groups
 
     def _range(self, node: JsonRpc, group: Sequence[Proposal], first: int) -> int:
-        """Search the group in as many blocks as the node accepts; return the last one. Raises ChainError."""
+        """Search as many blocks as the node accepts for the group; return the last block. Raises ChainError."""
         limit = node.log_limits.blocks
         last = min(self._until, first + limit.size - 1)
         by_account: dict[str, list[Proposal]] = defaultdict(list)
@@ -100,7 +100,7 @@ class Search:
             found = read_logs(operations)
             if found is not None:
                 break
-            # No account can make this query large, so a rejection is about the number of blocks.
+            # No account can enlarge this query's result, so the node rejects it only for the number of blocks.
             check(node, first)
             if first == last:
                 raise ChainError("the node does not return the logs of one block")
@@ -156,7 +156,7 @@ def _in_parts(node: JsonRpc, account: str, first: int, last: int) -> list[Any]:
 
 
 def executions(candidates: Candidates, looked_up: Snapshot) -> dict[Proposal, Execution]:
-    """Return each proposal's execution that a looked-up transaction confirms: certain ones and successes go first.
+    """Return each proposal's execution that a lookup confirms. Certain ones and successes have priority.
 
     A transaction that is too large to read counts as a success; its verification then reports the problem.
     """
@@ -201,9 +201,9 @@ def _names(event: tuple[str, str], proposal: Proposal) -> bool:
 
 
 def _event(contract: str, data: bytes) -> tuple[str, str, bool] | None:
-    """Return the account (or "EntryPoint"), the id and the success of an event, given its topics followed by its data.
+    """Parse an event from its topics followed by its data: the account (or "EntryPoint"), the id and the success.
 
-    It makes no difference whether the id is indexed.
+    It doesn't matter whether the id is indexed.
     """
     name, id_ = data[:WORD], data[WORD : 2 * WORD]
     if len(data) == 3 * WORD and name in (EXECUTION_SUCCESS, EXECUTION_FAILURE):
@@ -215,7 +215,7 @@ def _event(contract: str, data: bytes) -> tuple[str, str, bool] | None:
 
 
 def _read(entry: Any) -> tuple[str, str, str] | None:
-    """Return the account, the id and the transaction of a log, if it is such an event. Raises ChainError."""
+    """Return the account, the id and the transaction of a log; None if it is another event. Raises ChainError."""
     if not isinstance(entry, dict) or not isinstance(entry.get("topics"), list):
         raise ChainError("the node's response is not a list of logs")
     data = b"".join(data_bytes(topic) for topic in entry["topics"]) + data_bytes(entry.get("data"))

@@ -1,8 +1,8 @@
 """Smart accounts of known code, and how they execute calls.
 
-Each of them makes exactly the requested calls, in order and once each, and reverts if one fails. A proxy is identified
-by the hashes of its code and of its implementation's code, the delegate of an EIP-7702 account by its address. The data
-comes from the published packages named beside it; tests deploy those packages and compare.
+Each account makes exactly the requested calls, in order and once each, and reverts if one fails. A proxy is identified
+by the hashes of its own code and its implementation's code. An EIP-7702 account is identified by its delegate's
+address. The data comes from the published packages that the comments name. Tests deploy the packages and compare.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ EXEC_TRANSACTION = selector(  # of a Safe
     "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)"
 )
 
-# The singletons of ERC-4337, v0.6 to v0.9, at the same address on every chain. Without a trace, only their events prove
-# which operation wrote a log. Packages: @account-abstraction/contracts 0.6.0 to 0.9.0.
+# The EntryPoint contracts of ERC-4337, v0.6 to v0.9. Each has the same address on every chain. Without a trace, only
+# their events prove which operation wrote a log. Packages: @account-abstraction/contracts 0.6.0 to 0.9.0.
 ENTRY_POINTS = frozenset(
     {
         "0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789",
@@ -48,8 +48,8 @@ MULTI_SENDS = frozenset(
     }
 )
 
-# The storage slots of a Safe proxy's singleton, of a Safe's transaction guard
-# (keccak256("guard_manager.guard.address")), and of an ERC-1967 proxy's implementation.
+# Storage slots: of a Safe proxy's singleton, of a Safe's transaction guard (keccak256("guard_manager.guard.address")),
+# and of an ERC-1967 proxy's implementation.
 SINGLETON_SLOT = "0x" + "00" * 32
 GUARD_SLOT = "0x4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8"
 IMPLEMENTATION_SLOT = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc"
@@ -86,14 +86,16 @@ _SIMPLE_PROXIES = frozenset(
 
 @dataclass(frozen=True)
 class _Template:
-    """Code with immutable addresses: the offsets of its own address and of its EntryPoint's."""
+    """Code that contains two immutable addresses: the account's own at the offsets `own`, and its EntryPoint's at
+    the others.
+    """
 
     own: tuple[int, ...]
     entry_point: tuple[int, ...]
     ways: frozenset[bytes]
 
 
-# SimpleAccount, as SimpleAccountFactory deploys it, by the hash of its code with zeros for those addresses.
+# The SimpleAccounts that SimpleAccountFactory deploys, by the hash of their code. Zeros replace the two addresses.
 _SIMPLE_ACCOUNTS: Mapping[str, _Template] = {
     # 0.6.0
     "0x16b853660bff2f70762045a374962e98f85d5b1afa6641c8b1b038968a91e85f": _Template(
@@ -148,19 +150,19 @@ def is_simple_proxy(code: bytes) -> bool:
 
 
 def is_listed(code: bytes) -> bool:
-    """Return whether the code is a listed proxy or a listed EIP-7702 delegation."""
+    """Whether the code is a listed proxy or a listed EIP-7702 delegation."""
     return is_safe_proxy(code) or is_simple_proxy(code) or bool(ways_of_delegate(code))
 
 
 def ways_of_delegate(code: bytes) -> frozenset[bytes]:
-    """Return the selectors by which an account with this EIP-7702 designation executes; none for any other code."""
+    """Return the selectors by which an account with this EIP-7702 delegation executes calls; none for other code."""
     if len(code) != len(_DESIGNATOR) + _ADDRESS_BYTES or not code.startswith(_DESIGNATOR):
         return frozenset()
     return _DELEGATES.get(to_checksum_address(code[len(_DESIGNATOR) :]), frozenset())
 
 
 def ways_of_implementation(address: str, code: bytes) -> frozenset[bytes]:
-    """Return the selectors by which a proxy with this implementation executes; none for unknown code."""
+    """Return the selectors by which a proxy with this implementation executes calls; none for unknown code."""
     if code_hash(code) in _SAFES:
         return frozenset({EXEC_TRANSACTION})
     return next(
@@ -174,7 +176,7 @@ def ways_of_implementation(address: str, code: bytes) -> frozenset[bytes]:
 
 
 def _is_from(template: _Template, known: str, code: bytes, address: bytes) -> bool:
-    """Return whether `code` is the template with this address and one canonical EntryPoint."""
+    """Whether `code` is the template with this address and one canonical EntryPoint."""
     if len(code) < max(template.own + template.entry_point) + _ADDRESS_BYTES:
         return False
     blank = bytearray(code)

@@ -1,10 +1,10 @@
-"""Decide who may claim a token transfer: the reference and the maker of the call that wrote the transfer's log.
+"""Find the call that wrote a token transfer's log. Its reference and its maker may claim the transfer.
 
-A complete trace shows that call. Without a trace it is certain in two cases: the transaction itself is the call, or an
-account of known code made it. A transfer without a certain call is not bound.
+A complete trace shows the call. Without a trace, the call is certain in two cases: it is the transaction itself, or an
+account of known code made it. If the call is not certain, the transfer is not bound.
 
-A transfer by the payer's authorization (EIP-3009) needs no call, and any account may have sent it: the token logs
-`AuthorizationUsed(payer, nonce)` beside it. Nothing else claims it, because the payer did not make the call.
+A transfer by the payer's authorization (EIP-3009) needs no call, because any account may have sent it. The token logs
+`AuthorizationUsed(payer, nonce)` beside the transfer. Only this log claims it.
 """
 
 from collections import defaultdict
@@ -28,9 +28,9 @@ _ZERO_ADDRESS = "0x" + "00" * 20
 
 @dataclass(frozen=True)
 class Claim:
-    """A call's claim on a transfer: its reference, and the account that made the call ("" if not proved).
+    """A call's claim on a transfer: the call's reference, and the account that made the call ("" if not proved).
 
-    `limit` is how much of the transfer can be claimed, in base units. `is_marked`: see `Transfer`.
+    `limit` is the part of the transfer that can be claimed, in base units. `Transfer` explains `is_marked`.
     """
 
     reference: bytes | None
@@ -49,9 +49,9 @@ class Claim:
 
 
 def is_complete(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> bool:
-    """Return whether the trace has the same logs, in order, as the receipt for each token that moved.
+    """Whether the trace and the receipt have the same logs, in the same order, of each token that moved.
 
-    Some chains add system logs to receipts, so the logs are compared per contract.
+    Some chains add system logs to receipts, so each contract's logs are compared separately.
     """
     if trace.logs is None:
         return not transfers
@@ -62,9 +62,9 @@ def is_complete(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: T
 
 
 def by_trace(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, Claim]:
-    """Return the claims of the calls that wrote these logs, by the logs' places. The trace must be complete.
+    """Return the claims of the calls that wrote these logs, by the logs' indexes. The trace must be complete.
 
-    A token may log interest or fees in the same call, so the claims on the logs of one call add up to at most the
+    A token may also log interest or fees in the same call. So the claims on all logs of one call add up to at most the
     call's amount.
     """
     by_call: dict[int, list[int]] = defaultdict(list)
@@ -83,13 +83,13 @@ def by_trace(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trac
 def less_arrival_fees(
     transfers: Mapping[int, Transfer], emitted: Mapping[int, EmittedLog], trace: Trace
 ) -> dict[int, Transfer]:
-    """Return the transfers with the amounts that arrived; `emitted` has each log as the trace shows it.
+    """Return the transfers with the amounts that arrived. `emitted` has each transfer's log in the trace.
 
-    Some tokens log the whole transfer and then, in the same call, a fee from the recipient. The payer bears that fee,
-    since the recipient never controlled the amount.
+    Some tokens log two transfers in one call: the whole amount, and a fee that the recipient pays from it. The payer
+    bears this fee, because the recipient never controlled the whole amount.
     """
     found = dict(transfers)
-    arrived: dict[int, int] = {}  # for each call: the place of the log that credits the call's recipient
+    arrived: dict[int, int] = {}  # call: index of the log that credits the call's recipient
     for place, transfer in sorted(transfers.items()):
         number = emitted[place].call
         call = trace.calls[number]
@@ -106,7 +106,7 @@ def less_arrival_fees(
 
 
 def emitted_in(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, EmittedLog]:
-    """Return each transfer log as the trace shows it, by the log's place in the receipt. The trace must be complete."""
+    """Return each transfer's log in the trace, by the log's index in the receipt. The trace must be complete."""
     return {
         place: twin
         for places, twins in _by_token(transfers, logs, trace.logs or ())
@@ -116,10 +116,10 @@ def emitted_in(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Tr
 
 
 def authorized(transfers: Mapping[int, Transfer], logs: Sequence[Log]) -> dict[int, bytes]:
-    """Return the nonces of the authorizations that made these transfers, by the places of the transfers' logs.
+    """Return the nonces of the authorizations that made these transfers, by the indexes of the transfers' logs.
 
-    An `AuthorizationUsed` log belongs to the payer's transfer directly after it, as in USDC, or else directly before
-    it.
+    An `AuthorizationUsed` log belongs to the payer's transfer directly after it, as in USDC. If there is none, it
+    belongs to the one directly before it.
     """
     nonces: dict[int, bytes] = {}
     for place, log in enumerate(logs):
@@ -137,7 +137,7 @@ def authorized(transfers: Mapping[int, Transfer], logs: Sequence[Log]) -> dict[i
 def is_direct_authorization(
     transaction: Mapping[str, Any], transfers: Mapping[int, Transfer], logs: Sequence[Log]
 ) -> bool:
-    """Whether the transaction only calls a token to make one transfer, by authorization."""
+    """Whether the transaction only calls a token to make one transfer by authorization."""
     if transaction.get("to") is None or data_bytes(transaction.get("input"))[:4] not in SELECTORS:
         return False
     token = address(transaction.get("to"))
@@ -151,10 +151,10 @@ def is_direct_authorization(
 def by_own_call(
     sender: str, to: str | None, data: bytes, transfers: Mapping[int, Transfer]
 ) -> dict[int, Claim]:
-    """Return the claim of a transaction that calls a token directly, on the log of that call.
+    """Return the claim of a transaction that calls a token directly, on the log of this call.
 
-    There is no claim if the token logged several transfers between these accounts, because it is uncertain which log is
-    the call's. There is none either if the recipient sent tokens away, because it is uncertain how much it kept.
+    There is none if the token logged several transfers between the two accounts, because any of the logs may be the
+    call's. There is none either if the recipient sent tokens away, because the amount that it kept is uncertain.
     """
     requested = token_call(sender, to, data) if to is not None else None
     if requested is None or any(
@@ -167,11 +167,10 @@ def by_own_call(
 
 
 def by_execution(execution: Execution, sender: str, transfers: Mapping[int, Transfer]) -> dict[int, Claim]:
-    """Return the claims of the calls that one account executed, if its code makes exactly these calls.
-
-    All calls must go to one token, as `transfer`, `transferFrom` or `approve`. The token's logs within the execution
-    must match those transfers one for one and in order. If they do, only the account's and the token's code ran.
-    Therefore no swap, pool, paymaster or module can have written a log in place of a transfer that returned false.
+    """Return the claims of the calls that one account executed. The account's code must make exactly these calls. All
+    calls must go to one token, as `transfer`, `transferFrom` or `approve`. The token's logs within the execution must
+    match the transfers one for one and in order. Then only the account's and the token's code ran: if a transfer
+    returned false, no swap, pool, paymaster or module can have written a log that looks like it.
 
     The maker is proved only if the account signed the transaction itself.
     """
@@ -204,7 +203,7 @@ def by_execution(execution: Execution, sender: str, transfers: Mapping[int, Tran
 def by_executions(
     executions: Iterable[Execution], known: Collection[str], sender: str, transfers: Mapping[int, Transfer]
 ) -> dict[int, Claim]:
-    """Return the claims of the executions by `known` accounts."""
+
     claims: dict[int, Claim] = {}
     for execution in executions:
         if execution.account in known:
@@ -213,7 +212,7 @@ def by_executions(
 
 
 def _is_of(requested: TokenCall, transfer: Transfer) -> bool:
-    """Return whether the call can have made this transfer. A mint has no such call."""
+    """Whether the call can have made this transfer. No call makes a mint."""
     parties = (transfer.token, transfer.sender, transfer.recipient)
     return (
         parties == (requested.token, requested.sender, requested.recipient)
@@ -222,7 +221,7 @@ def _is_of(requested: TokenCall, transfer: Transfer) -> bool:
 
 
 def _shared_out(requested: TokenCall, transfers: Mapping[int, Transfer]) -> dict[int, Claim]:
-    """Return the claims on the logs of one call, in order, up to the call's amount in total."""
+    """Return the claims on the logs of one call, in order. Together they claim at most the call's amount."""
     made_by = requested.sender if requested.is_own else ""
     claims: dict[int, Claim] = {}
     left = requested.amount
@@ -237,7 +236,7 @@ def _shared_out(requested: TokenCall, transfers: Mapping[int, Transfer]) -> dict
 def _by_token(
     transfers: Mapping[int, Transfer], logs: Sequence[Log], emitted: Sequence[EmittedLog]
 ) -> list[tuple[list[int], list[EmittedLog]]]:
-    """Return, per token, the places of its logs in the receipt and its logs in the trace."""
+    """For each token, return the indexes of its logs in the receipt, and its logs in the trace."""
     tokens = {transfer.token for transfer in transfers.values()}
     places: dict[str, list[int]] = {token: [] for token in tokens}
     twins: dict[str, list[EmittedLog]] = {token: [] for token in tokens}

@@ -1,16 +1,14 @@
-"""Read evidence on an untraced transaction from a node's state: the code of its accounts, before and after.
+"""Read evidence on a transaction without a trace: the code of its accounts before and after it, from a node's state.
 
-The account made the calls that its owner signed if its code is listed in `accounts.py`, both in the block before the
-transaction and in the transaction's block. These checks show that nothing else in that block changed the code in
-between:
+An account made exactly the calls that its owner signed if its code is listed in `accounts.py`, in the transaction's
+block and in the block before. These checks show that the code didn't change in between:
 
-- The account's nonce grew by this transaction alone, so there is no other delegation or transaction of the account.
-- This transaction wrote every log of the account and its implementation, so there is no upgrade and no module.
+- The account's nonce grew only by this transaction, so the account had no other transaction and no delegation.
+- This transaction wrote all logs of the account and its implementation, so no upgrade and no module ran.
 - No other operation of the account ran.
 
-A native payment to a contract counts up to the gain of the recipient's balance in the block.
-
-Missing state is no evidence. If the node fails, the transaction is looked up again later.
+A native payment to a contract counts up to the growth of the contract's balance in the block. If the node lacks the
+state, there is no evidence. If the node fails, the transaction is looked up again later.
 """
 
 import re
@@ -47,9 +45,9 @@ _IS_TEMPORARY = re.compile(
 
 @dataclass(frozen=True)
 class Unproven:
-    """An untraced transaction, and the accounts whose code must be known.
+    """A transaction without a trace, and the accounts whose code must be known.
 
-    `recipient` is the recipient of its own value if code may have run there, otherwise empty.
+    `recipient` is the address that receives the transaction's value; empty if no code ran at it.
     """
 
     hash: str
@@ -61,7 +59,7 @@ class Unproven:
 
     @property
     def key(self) -> "_Key":
-        """The key of the cache. It has the accounts, because the watched contracts decide which accounts matter."""
+        """The key of the cache. It contains the accounts, because they depend on the watched contracts."""
         return self.hash, self.block_hash, tuple(execution.account for execution in self.executions)
 
 
@@ -73,8 +71,8 @@ class Evidence:
     """The proved facts. `known` are the accounts whose code is proved to make exactly the calls that their owners
     signed.
 
-    `has_code`: whether the recipient has code; None if unknown. `gain`: the growth of its native balance within the
-    block, in wei.
+    `has_code` is None if it is unknown whether the recipient has code. `gain` is the growth of the recipient's native
+    balance within the block, in wei.
     """
 
     known: frozenset[str] = frozenset()
@@ -94,9 +92,10 @@ class Evidences:
 
 
 class EvidenceReader:
-    """The evidence from one node. Results are cached, because a block's state doesn't change.
+    """Read evidence from one node.
 
-    The reader has its own connections, because missing evidence doesn't affect the node's health.
+    Results are cached, because a block's state doesn't change. The reader has its own connections, so that missing
+    evidence doesn't affect the node's health.
     """
 
     def __init__(self, node: JsonRpc) -> None:
@@ -106,7 +105,7 @@ class EvidenceReader:
         self._failing = Failing()
 
     def evidences(self, wanted: Sequence[Unproven]) -> Evidences:
-        """Return the evidence on these transactions. Sends at most two batches."""
+        """Return the evidence on these transactions, with at most two batches."""
         found = self._remembered(wanted)
         cases = [_Case(unproven) for unproven in wanted if unproven.hash not in found]
         cases.sort(key=lambda case: self._failing.includes(case.unproven.hash))
@@ -172,7 +171,9 @@ class _Case:
         self._gain = 0
 
     def first_calls(self) -> list[Call]:
-        """Return the first round's calls: each account's code, nonce and slots, the recipient's code and balance."""
+        """Return the first round's calls: each account's code, nonce and slots, and the recipient's code and
+        balance.
+        """
         calls = [call for account in self._accounts for call in account.first_calls()]
         return calls + self._recipient_calls()
 
@@ -191,7 +192,7 @@ class _Case:
         return [height, *(call for account in self._accounts for call in account.second_calls())]
 
     def read_more(self, results: list[Any]) -> None:
-        # State is queried by height, so the height must still have this block.
+        # The state was queried by height, so this block must still be the one at that height.
         left = iter(results)
         if hash32(json_object(_present(next(left))).get("hash")) != self.unproven.block_hash:
             raise ChainError("the chain was reorganised between the calls")
@@ -216,7 +217,7 @@ class _Case:
 
 
 class _Account:
-    """One account that executed calls; `is_known` if its code is proved to make exactly those calls."""
+    """An account that executed calls. `is_known` becomes true if its code is proved to make exactly these calls."""
 
     def __init__(self, execution: Execution, unproven: Unproven) -> None:
         self.address = execution.account
@@ -240,7 +241,7 @@ class _Account:
         ]
 
     def read(self, results: list[Any]) -> None:
-        """Store the kind of account, if it is the same before and after."""
+        """Store the kind of account, if its code and slots are the same before and after."""
         code, code_after, nonce, nonce_after, *slots = map(_present, results)
         is_sender = self.address == self._unproven.sender
         words = [data_bytes(slot).rjust(32, b"\0") for slot in slots]
@@ -282,7 +283,7 @@ class _Account:
         if not self._is_known_kind:
             return
         logs, operations, *codes = map(_present, results)
-        # `signed_calls` checks the account's own logs in this transaction; an implementation has none.
+        # `signed_calls` checks the account's logs in this transaction. The implementation must have no logs.
         is_undisturbed = all(
             hash32(log.get("transactionHash")) == self._unproven.hash
             for log in _logs(logs) + _logs(operations)
@@ -296,14 +297,16 @@ class _Account:
 
 
 def _blocks(unproven: Unproven) -> tuple[str, str]:
-    """Return the heights before and at the transaction's block, in hex."""
+    """Return the heights of the block before the transaction and of its own block, in hex."""
     return hex(max(unproven.block_number - 1, 0)), hex(unproven.block_number)
 
 
 def _present(result: Any) -> Any:
-    """Return the result. Raises _Unavailable if the node doesn't have or send it, ChainError for any other fault."""
+    """Return the result. Raises _Unavailable if the node doesn't have it or doesn't send it, and ChainError for
+    other faults.
+    """
     if isinstance(result, Unread):
-        # A retry would return the same size.
+        # A retry would have the same size.
         raise _Unavailable if result.reason is UnreadReason.LARGE else result.error
     if not isinstance(result, RpcFault):
         return result

@@ -1,6 +1,6 @@
 """Parse one node's results about transactions into facts: block, transfers, and calls of contracts.
 
-An implausible result counts as no result (ChainError). It affects only its own transaction.
+An implausible result raises ChainError, like a missing one. It affects only its own transaction.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -37,10 +37,10 @@ NeedsTrace = Callable[[dict[str, Any], dict[str, Any]], bool]
 
 @dataclass(frozen=True)
 class Found:
-    """A node's results per transaction; `odd` are the transactions without a valid result.
+    """A node's results by transaction. `odd` has the transactions without a valid result.
 
-    The receipts of `oversized` transactions must be read alone: their pairs have no receipt, and `places` has the
-    height and hash of the block that the node reports. The receipts of `unreadable` transactions can't be read at all.
+    The receipts of `oversized` transactions must be read alone. Their pairs have no receipt; `places` has the height
+    and hash of their blocks. The receipts of `unreadable` transactions can't be read at all.
     """
 
     pairs: dict[str, Pair]
@@ -51,9 +51,9 @@ class Found:
 
 
 def fetch(node: JsonRpc, transaction_hashes: Sequence[str], oversized: Collection[str]) -> Found:
-    """Fetch transactions with their receipts, except the receipts of `oversized` ones. Raises ChainError.
+    """Fetch transactions and their receipts, but not the receipts of `oversized` transactions. Raises ChainError.
 
-    An odd result affects its own transaction only; if all results are odd, the node failed.
+    An odd result affects only its own transaction. If all results are odd, the node failed.
     """
     calls: list[Call] = []
     for transaction_hash in transaction_hashes:
@@ -151,7 +151,7 @@ def _pair(wanted: str, transaction: Any, receipt: Any) -> Pair:
 
 
 def set_apart(found: Found, oversized: Collection[str]) -> Found:
-    """Mark these mined transactions as oversized: their traces must be read on their own."""
+    """Mark these mined transactions as oversized, because their traces must be read alone."""
     if not oversized:
         return found
     places, pairs = dict(found.places), dict(found.pairs)
@@ -180,15 +180,15 @@ def mined(found: Found, is_wanted: NeedsTrace) -> dict[str, Mined]:
 
 
 def heights(found: Found) -> list[int]:
-    """Return the heights of all transactions' blocks."""
+
     named = {quantity(pair[1]["blockNumber"]) for pair in found.pairs.values() if pair and pair[1]}
     return sorted(named | {height for height, _ in found.places.values()})
 
 
 def checked(found: Found, traces: Traces) -> Traces:
-    """Return the traces without the incomplete ones.
+    """Remove the incomplete traces.
 
-    A trace without logs counts as missing; a trace whose logs differ from the receipt's is unreadable.
+    A trace without logs counts as missing. A trace whose logs differ from the receipt's counts as unreadable.
     """
     by_hash = dict(traces.by_hash)
     missing, unreadable = set(traces.missing), set(traces.unreadable)
@@ -205,7 +205,7 @@ def checked(found: Found, traces: Traces) -> Traces:
 
 
 def unproven(found: Found, traces: Traces, watched: Collection[str] = ()) -> list[Unproven]:
-    """Return the untraced transactions for which a node's state may prove more."""
+    """Return the transactions without a trace for which a node's state may be evidence."""
     found_unproven: list[Unproven] = []
     for hash_ in sorted(traces.missing | traces.unreadable):
         transaction, receipt = found.pairs.get(hash_) or (None, None)
@@ -229,11 +229,11 @@ def snapshot(
     mentioning: Collection[str] = (),
     read_alone: Mapping[str, TransactionFacts] | None = None,
 ) -> Snapshot:
-    """Return the facts, given the head's blocks and the current blocks at `heights(found)`.
+    """Return the facts.
 
-    `read_alone` has the facts of oversized transactions read so far. Every transaction without a usable
-    result is `contradicted`, including oversized ones that were not read yet. A transaction of unknown form
-    is marked as not readable instead.
+    `head` has the blocks of the tags, `blocks` the current blocks at `heights(found)`. `read_alone` has the facts of
+    the oversized transactions that were read. Transactions without a usable result are `contradicted`; so are oversized
+    ones that were not read yet. A transaction of unknown form is marked as not readable instead.
     """
     now, unknown = _blocks(heights(found), blocks)
     alone = read_alone or {}
@@ -266,7 +266,9 @@ def snapshot(
 
 
 def _blocks(heights: Sequence[int], results: Sequence[Any]) -> tuple[dict[int, Block], set[int]]:
-    """Return the blocks at these heights, and the heights without a usable result. Raises ChainError if all failed."""
+    """Return the blocks at these heights, and the heights without a usable result. Raises ChainError if all queries
+    failed.
+    """
     blocks: dict[int, Block] = {}
     unknown: set[int] = set()
     failure: ChainError | None = None
@@ -363,10 +365,10 @@ def _succeeded(receipt: dict[str, Any]) -> bool:
 
 
 def _head(results: Sequence[Any]) -> Head:
-    """Return the head; None for a tag that the node doesn't know, or whose block it does not return.
+    """Return the head.
 
-    A tag without a usable result counts as not reached, which doesn't affect payments that need another
-    depth.
+    A tag's height is None if the node doesn't know the tag or doesn't return its block. Only payments that need this
+    tag then wait.
     """
     latest = _block(json_object(result_of(results[0])))
     safe, finalized = [_tagged(result) for result in results[1:]] or (None, None)

@@ -1,4 +1,4 @@
-"""Parse the transfer that a transaction's own bytes request, mined or not."""
+"""Parse the transfer that a transaction's own bytes request. The transaction need not be mined."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ _NO_ADDRESS = bytes(20)
 
 
 def intended(transaction: dict[str, Any]) -> tuple[Transfer, ...]:
-    """Return the transfer that the transaction requests: its value, or its own call of a token's transfer.
+    """Return the transfer that the transaction requests: its value, or its direct call of a token's transfer.
 
-    The token may move less or nothing. Raises ChainError for a malformed transaction.
+    The token may move less, or nothing. Raises ChainError for a malformed transaction.
     """
     to = transaction.get("to")
     if to is None:

@@ -12,20 +12,21 @@ from chains.families.evm.transactions.trace import Trace
 
 @dataclass(frozen=True)
 class Mentions:
-    """The mentions of a transaction; `by_call` maps a call's place in the trace to its mention's place in `all`.
+    """The mentions of a transaction.
 
-    Without a trace, only the transaction's own call (0) is known.
+    `by_call` maps a call's index in the trace to its mention's index in `all`. Without a trace, only the transaction's
+    own call has an index: 0.
     """
 
     all: tuple[Mention, ...] = ()
     by_call: Mapping[int, int] = field(default_factory=dict)
 
     def around(self, trace: Trace, call: int) -> tuple[int, ...]:
-        """Return the places of the mentions that enclose a call of the trace, from the outside in."""
+        """Return the indexes of the mentions that enclose a call of the trace, from the outside in."""
         return tuple(sorted(self.by_call[place] for place in trace.enclosing(call) if place in self.by_call))
 
     def of_own_call(self, sender: str) -> tuple[int, ...]:
-        """Return the mention of the transaction's own call if it goes to `sender`: that call encloses
+        """Return the mention of the transaction's own call if it goes to `sender`, because this call encloses
         `sender`'s transfers.
         """
         return tuple(place for place in self.by_call.values() if self.all[place].contract == sender)
@@ -40,9 +41,9 @@ def mentions(
 ) -> Mentions:
     """Return the calls to the `watched` contracts, with their whole input, and then those contracts' logs.
 
-    Inner calls need a trace, or `executions`: the calls that accounts of known code made. Without a trace, an account's
-    call encloses no transfer, because another call of its batch may have caused that transfer. Raises ChainError for a
-    malformed transaction.
+    Inner calls are found in a trace, or in `executions`: the calls that accounts of known code made. An account's call
+    in `executions` encloses no transfer, because another call of its batch may have caused the transfer. Raises
+    ChainError for a malformed transaction.
     """
     if not watched:
         return Mentions()
@@ -68,9 +69,10 @@ def mentions(
 
 
 def _executed(executions: Sequence[Execution], watched: Collection[str], size: int) -> list[Mention]:
-    """Return the accounts' calls to the `watched` contracts; none if they have more bytes than the transaction.
+    """Return the accounts' calls to the `watched` contracts.
 
-    Encoded arguments can point to the same bytes many times.
+    Encoded arguments can point to the same bytes many times, so there are none if they have more bytes than the
+    transaction.
     """
     calls = [call for execution in executions for call in execution.calls if call.to in watched]
     if sum(len(call.data) for call in calls) > size:

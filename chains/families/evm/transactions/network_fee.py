@@ -7,7 +7,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import quantity
 
-# Legacy, access lists, dynamic fees and delegations: they cost only gas, in the native coin.
+# Transactions of these types (legacy, access lists, dynamic fees, delegations) cost only gas, in the native coin.
 _TYPES = frozenset((0, 1, 2, 4))
 _LARGEST = 2**96
 _OPERATOR_FEE = ("operatorFeeScalar", "operatorFeeConstant")
@@ -21,7 +21,7 @@ def network_fee(transaction: Mapping[str, Any], receipt: Mapping[str, Any]) -> i
     with suppress(ChainError):
         if quantity(transaction.get("type", "0x0")) not in _TYPES or transaction.get("feeCurrency"):
             return None
-        # The receipt has the parameters of the operator fee, but not which upgrade's formula applies.
+        # The receipt has the parameters of the operator fee, but its formula depends on the chain's upgrade.
         if any(quantity(receipt.get(name) or "0x0") for name in _OPERATOR_FEE):
             return None
         gas, price = quantity(receipt.get("gasUsed")), quantity(receipt.get("effectiveGasPrice"))

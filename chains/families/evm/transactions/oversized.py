@@ -1,7 +1,7 @@
 """Read transactions that are too large for a batch one at a time, in a background thread.
 
-Senders control the size of receipts and traces, so lookups of other transactions must not wait for an oversized one.
-A later lookup returns the result. A client has one reader per node.
+Senders control the size of receipts and traces, so lookups of other transactions must not wait for an oversized one. A
+later lookup returns the result. A client has one reader for each node.
 """
 
 import logging
@@ -39,7 +39,7 @@ class _Failure:
 
 
 class OversizedReader:
-    """The oversized transactions of one node, and their facts once read. Thread-safe."""
+    """Read one node's oversized transactions. Thread-safe."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -65,14 +65,14 @@ class OversizedReader:
                 self._known.popitem(last=False)
 
     def failing(self, hashes: Iterable[str], mentioning: Collection[str]) -> frozenset[str]:
-        """Return the transactions whose last separate read from this node failed."""
+        """Return the transactions that this node failed to return when they were last read alone."""
         with self._changed:
             return frozenset(hash_ for hash_ in hashes if (hash_, frozenset(mentioning)) in self._failures)
 
     def facts(
         self, blocks: Mapping[str, str], mentioning: Collection[str], read: Read, *, is_waiting: bool
     ) -> dict[str, TransactionFacts]:
-        """Return the facts read so far. The background thread calls `read` for the missing ones.
+        """Return the facts that were read so far. The background thread calls `read` for the missing ones.
 
         `blocks` maps each transaction's hash to the hash of its current block. With `is_waiting`, wait a few seconds
         for the missing ones.

@@ -1,10 +1,8 @@
 """Decode the calls that smart accounts execute from the transaction itself, for nodes without traces.
 
 This module supports a Safe's `execTransaction` (also through MultiSend), the user operations of an ERC-4337 bundle, and
-a batch that an EIP-7702 account sends to itself. It reads only signed data, never the bytes around it, a signature, or
-another operation. It ignores data that doesn't match its ABI.
-
-`evidence` checks whether the account's code really executes these calls.
+a batch that an EIP-7702 account sends to itself. It reads only the bytes that the account signed, and ignores data that
+doesn't match its ABI. `evidence` checks whether the account's code really executes these calls.
 """
 
 from collections import Counter
@@ -40,7 +38,7 @@ SENT_PREFUND = topic("SentPrefund(address,uint256,bool)")
 _MULTI_SEND = selector("multiSend(bytes)")
 _OPERATION_V6 = "(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)"
 _OPERATION_V7 = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)"
-# handleOps of v0.6, then of v0.7 and later, each with the place of `paymasterAndData` in an operation
+# handleOps of v0.6, and of v0.7 and later. The values are the indexes of `paymasterAndData` in an operation.
 _HANDLE_OPS = {
     selector(f"handleOps({_OPERATION_V6}[],address)"): 9,
     selector(f"handleOps({_OPERATION_V7}[],address)"): 7,
@@ -57,8 +55,8 @@ class Way(StrEnum):
     BATCH = "batch"
 
 
-# The events that accounts of known code log while they execute calls. Any other event shows that other code ran: an
-# upgrade, a module, another operation.
+# The events that accounts of known code log while they execute calls. Any other event shows that an upgrade, a module
+# or another operation ran.
 _EXPECTED_LOGS = {
     Way.SAFE: {EXECUTION_SUCCESS, SAFE_TRANSACTION},
     Way.OPERATION: {SENT_PREFUND},
@@ -75,7 +73,7 @@ class Log:
 
 @dataclass(frozen=True)
 class SignedCall:
-    """A call that an account executes; `value` in wei. `data` is a view, copied only when it is read."""
+    """A call that an account executes. `value` is in wei. `data` is a view, which is copied only when it is read."""
 
     to: str
     value: int
@@ -84,9 +82,9 @@ class SignedCall:
 
 @dataclass(frozen=True)
 class Execution:
-    """All calls that one account executes, and the range of logs (`first` to `end`) that they can have written.
+    """All calls that one account executes. Only the logs from index `first` up to `end` can be theirs.
 
-    `selector` is the account's function. `evidence` checks that the account's code has it.
+    `selector` is the account's function that executes them. `evidence` checks that the account's code has it.
     """
 
     account: str
@@ -102,7 +100,7 @@ class _Malformed(Exception):
 
 
 def executions(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) -> tuple[Execution, ...]:
-    """Return the calls that smart accounts execute in this transaction, if its layout is known."""
+    """Return the calls that smart accounts execute in this transaction; none if its layout is unknown."""
     if to is None:
         return ()
     try:
@@ -118,7 +116,7 @@ def executions(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) ->
 
 
 def is_bundle(logs: Sequence[Log]) -> bool:
-    """Return whether the transaction ran user operations, by their events."""
+    """Whether the transaction ran user operations, by their events."""
     return any(log.topics[:1] == (USER_OPERATION_EVENT,) for log in logs)
 
 
@@ -129,7 +127,7 @@ def _logged_nothing_else(execution: Execution, logs: Sequence[Log]) -> bool:
 
 
 class _Arguments:
-    """ABI-encoded arguments, without copies: many pointers to the same bytes need no memory."""
+    """ABI-encoded arguments. They are views, so that many pointers to the same bytes need no memory."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -161,7 +159,7 @@ class _Arguments:
         return value._data[WORD : WORD + length]
 
     def array(self, place: int) -> tuple[int, "_Arguments"]:
-        """Return the array's length, and its elements (or the pointers to them)."""
+        """Return the array's length, and its elements or the pointers to them."""
         value = self.behind(place)
         length = value.word(0)
         if length > MAX_CALLS:
@@ -172,7 +170,7 @@ class _Arguments:
 def _of_safe(safe: str, data: bytes, logs: Sequence[Log]) -> Execution:
     """Return the calls of `execTransaction(to, value, data, operation, safeTxGas, baseGas, gasPrice, …)`.
 
-    Calls with a gas refund (gasPrice) are rejected, because the refund pays an address that the relayer chooses.
+    A call with a gas refund (gasPrice) is rejected, because the relayer chooses the address that gets the refund.
     """
     arguments = _Arguments(memoryview(data)[4:])
     to, value, inner, operation = (
@@ -217,9 +215,9 @@ def _of_batch(account: str, data: bytes, logs: Sequence[Log]) -> Execution:
 
 
 def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[Execution]:
-    """Yield the calls of each operation of `handleOps(ops, beneficiary)`, with the logs between its bounds.
+    """Yield the calls of each operation of `handleOps(ops, beneficiary)`, with the range of its logs.
 
-    The EntryPoint logs BeforeExecution after validation, then each operation's logs followed by its
+    The EntryPoint logs BeforeExecution after validation. Then come each operation's logs, followed by its
     UserOperationEvent. Raises _Malformed if these events don't match the operations in the call.
     """
     if data[:4] not in _HANDLE_OPS:
@@ -238,7 +236,7 @@ def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[E
     for operation, first, end in zip(operations, bounds, ends, strict=False):
         account = operation.address(0)
         has_succeeded = _succeeded(account, operation.word(1), logs[end])
-        # A paymaster's code runs within the bounds, and another operation of the account may change its code.
+        # A paymaster's code can write logs within the range, and another operation of the account may change its code.
         is_plain = _is_without_code_of_others(operation, _HANDLE_OPS[data[:4]]) and accounts[account] == 1
         if has_succeeded and is_plain:
             call_data = operation.bytes_at(3)
@@ -259,7 +257,7 @@ def _is_without_code_of_others(operation: _Arguments, paymaster_at: int) -> bool
 
 
 def _succeeded(account: str, nonce: int, event: Log) -> bool:
-    """Return whether this operation succeeded. Raises _Malformed if the event belongs to another operation."""
+    """Whether this operation succeeded. Raises _Malformed if the event belongs to another operation."""
     arguments = _Arguments(memoryview(event.data))
     if len(event.topics) != 4 or event.topics[2] != bytes.fromhex(account[2:]).rjust(WORD, b"\0"):
         raise _Malformed

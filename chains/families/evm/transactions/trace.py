@@ -1,8 +1,8 @@
-"""Parse a call trace: the effective calls, their input and value, and the logs that each wrote.
+"""Parse a call trace: the calls that took effect, their input and value, and the logs that each wrote.
 
 The trace comes from `debug_traceTransaction` with `callTracer`: a tree of frames. A failed frame reverts everything
-below it. Only CALL, CREATE and SELFDESTRUCT move value. Code in DELEGATECALL and CALLCODE runs as the calling
-account, and its logs are that account's. So each log belongs to the nearest CALL around it.
+below it. Only CALL, CREATE and SELFDESTRUCT move value. Code in DELEGATECALL and CALLCODE runs as the calling account,
+which also writes its logs. So each log belongs to the nearest CALL around it.
 """
 
 import hashlib
@@ -13,13 +13,13 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import address, data_bytes, quantity
 
-# This is more than a block's gas allows on any supported chain. It limits memory if a node is faulty.
+# A block's gas allows fewer frames on every supported chain. The limit protects memory from a faulty node.
 MAX_FRAMES = 1_500_000
 LONGEST_SLOT = 160
 _ROOT = "0"
 # Arguments and references are within this many bytes.
 _KEPT_INPUT = 256
-# The memory limit for whole inputs, per transaction. Beyond it, only the beginning of an input is kept.
+# The memory limit for a transaction's whole inputs. Beyond it, only the beginning of an input is stored.
 _MAX_KEPT_WHOLE = 2 * 1024 * 1024
 _MOVING = {"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"}
 _RUNS_AS_CALLER = {"DELEGATECALL", "CALLCODE"}
@@ -35,8 +35,8 @@ class Call:
     """A call that took effect. `slot` identifies a call that moves value.
 
     `data` is the beginning of its input, or the whole input for an address in `whole_input_of` (see `read_trace`).
-    `result` is the beginning of its return value. `parent` is the place of the enclosing call in `Trace.calls`; the
-    first has none.
+    `result` is the beginning of its return value. `parent` is the index of the enclosing call in `Trace.calls`; None
+    for the first call.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class EmittedLog:
-    """A log that took effect, and the call (by its place in `Trace.calls`) in which its emitter wrote it."""
+    """A log that took effect. `call` is the index in `Trace.calls` of the call that wrote it."""
 
     address: str
     topics: tuple[bytes, ...]
@@ -61,10 +61,10 @@ class EmittedLog:
 
 @dataclass(frozen=True)
 class Trace:
-    """The effective calls and logs; the first call is the transaction itself.
+    """The calls and logs that took effect.
 
-    `logs` are in order; None if the node doesn't report their position among a frame's calls. `is_whole`: no whole
-    input exceeded the memory limit.
+    The first call is the transaction itself. `logs` are in order; None if the node doesn't report their position among
+    a frame's calls. `is_whole` is false if an input was cut at the memory limit.
     """
 
     calls: tuple[Call, ...]
@@ -72,7 +72,7 @@ class Trace:
     is_whole: bool = True
 
     def enclosing(self, place: int | None) -> Iterator[int]:
-        """Yield `place` and the places of the calls around it, from the inside out."""
+        """Yield `place` and the indexes of the calls around it, from the inside out."""
         while place is not None:
             yield place
             place = self.calls[place].parent
@@ -80,7 +80,7 @@ class Trace:
 
 @dataclass(slots=True)
 class RawLog:
-    """A log in a trace; `position` is the number of its frame's calls before it, None if not reported."""
+    """A log in a trace. `position` is the number of its frame's calls before it; None if the node doesn't report it."""
 
     address: str
     topics: tuple[bytes, ...]
@@ -102,10 +102,10 @@ class RawLog:
 
 
 class RawFrame:
-    """One frame of the tree. It is small, because a trace may have hundreds of thousands of frames.
+    """One frame of the tree.
 
-    `inner` and `logs` have frames and logs, parsed or unparsed. `call` is the place of the CALL that the frame belongs
-    to. The traversal sets it and the fields after it.
+    It has slots because a trace may have hundreds of thousands of frames. `inner` and `logs` have frames and logs,
+    parsed or unparsed. `call` is the index of the CALL that the frame belongs to; the traversal sets it.
     """
 
     __slots__ = (
@@ -136,10 +136,10 @@ class RawFrame:
 
 
 def read_trace(result: Any, whole_input_of: Collection[str] = ()) -> Trace:
-    """Return the effective calls of a transaction from its trace.
+    """Parse a transaction's trace.
 
-    The whole input of calls to the addresses `whole_input_of` (checksummed) is kept. Raises ChainError for a malformed
-    trace, and Untraceable for one that exists but can't be read.
+    Calls to the addresses `whole_input_of` (checksummed) keep their whole input. Raises ChainError for a malformed
+    trace, and Untraceable for a trace that exists but can't be read.
     """
     reader = _Reader(whole_input_of)
     root = reader.walk(result)
@@ -148,7 +148,7 @@ def read_trace(result: Any, whole_input_of: Collection[str] = ()) -> Trace:
 
 
 class _Reader:
-    """One traversal; iterative, because the transaction's sender controls the depth."""
+    """One traversal. It is iterative, because the transaction's sender controls the depth."""
 
     def __init__(self, whole_input_of: Collection[str]) -> None:
         self.frames: list[RawFrame] = []  # the frames that are calls
@@ -162,7 +162,7 @@ class _Reader:
 
     @property
     def has_ordered_logs(self) -> bool:
-        """Whether the node reported logs, and the order of all of them."""
+        """Whether the node reported logs, each with its order."""
         return self._has_logs and self._has_order
 
     def walk(self, result: Any) -> RawFrame | None:
@@ -184,10 +184,11 @@ class _Reader:
         return root
 
     def numbered(self, root: RawFrame | None) -> Iterator[Call]:
-        """Yield the calls, with slots if they move value.
+        """Yield the calls.
 
-        A slot is the path through the frames that can move value. Other frames don't count, because nodes differ in
-        which of them they report (such as precompiled contracts), and a transfer must always have the same slot.
+        Those that move value have slots. A slot is the path through the frames that move value. Other frames don't
+        count, because some nodes omit them (such as precompiled contracts), and a transfer must always have the same
+        slot.
         """
         slots = dict(_slots(root)) if root and root.moves_value else {}
         for frame in self.frames:

@@ -53,9 +53,9 @@ class Unable(Exception):
 
 
 def trace_of(result: Any, mined: Mined, whole_input_of: frozenset[str], has_traced: bool) -> Trace | None:
-    """Return the trace, None if the node has none, or UNREADABLE.
+    """Return the trace, None if the node has no trace, or UNREADABLE.
 
-    Raises Unable if the node doesn't support traces, and ChainError without a usable response.
+    Raises Unable if the node doesn't support traces, and ChainError if the response isn't usable.
     """
     if isinstance(result, RpcFault):
         if _is_no_method(result) or (not has_traced and is_unsupported(result)):
@@ -73,19 +73,19 @@ def trace_of(result: Any, mined: Mined, whole_input_of: frozenset[str], has_trac
 
 
 def is_too_much(result: Any) -> bool:
-    """Return whether the trace exceeded the node's own limits."""
+    """Whether the trace exceeded the node's own limits."""
     return isinstance(result, RpcFault) and bool(_IS_TOO_MUCH.search(result.message))
 
 
 def is_able(result: Any) -> bool:
-    """Return whether the response is a trace, or the error that there is no such transaction."""
+    """Whether the response is a trace, or an error that the transaction doesn't exist."""
     if isinstance(result, RpcFault):
         return bool(_IS_NO_TRANSACTION.search(result.message))
     return isinstance(result, dict)
 
 
 def is_unsupported(result: Any) -> bool:
-    """Return whether the node doesn't support traces."""
+
     return isinstance(result, RpcFault) and (
         _is_no_method(result) or bool(_IS_NOT_OFFERED.search(result.message))
     )
@@ -103,7 +103,7 @@ def transactions(results: list[Any]) -> list[str]:
 
 
 class Compact:
-    """Map each object of a trace, innermost first, to the value to keep."""
+    """Convert each object of a trace, innermost first, to the value to store."""
 
     def __init__(self, whole_input_of: frozenset[str]) -> None:
         self._whole_input_of = whole_input_of

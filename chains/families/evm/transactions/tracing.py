@@ -1,10 +1,9 @@
-"""Query traces: which nodes support them, which traces are cached, and which must be queried on their own.
+"""Query traces, from the nodes that support them.
 
 - If no node supports traces, the transaction is evaluated from other evidence.
 - If a node fails, the transaction is looked up again later.
-- A trace that exists but can't be read is a separate result: the sender controls a trace's size, and must not be able
-  to choose by it how the transaction is evaluated. From then on, such a trace is queried on its own, so that it doesn't
-  delay others.
+- If a trace exists but can't be read, this is a third result. The sender controls a trace's size, and must not be able
+  to choose by it how the transaction is evaluated. Such a trace is then queried alone, so that it doesn't delay others.
 """
 
 import threading
@@ -31,7 +30,7 @@ from chains.rpc.json_rpc import Call, JsonRpc, TooLarge, Truncated, Unread
 __all__ = ["Alone", "Mined", "Tracer", "Traces", "traces_of"]
 
 MAX_KEPT = 1000
-MAX_KEPT_CALLS = 200_000  # a log counts as a call, and so do each 256 bytes of input or of log data
+MAX_KEPT_CALLS = 200_000  # a log counts as a call, and so do every 256 bytes of input or log data
 _PART_BYTES = 256
 MAX_SUSPECTS = 1000
 SUSPECTS_PER_LOOK = 2
@@ -39,7 +38,7 @@ LONGEST_PAUSE_SECONDS = 300.0
 UNABLE_SECONDS = 3600.0
 PRESUMED_UNABLE_AFTER_SECONDS = 600.0
 PRESUMED_UNABLE_AFTER_FAILURES = 5
-# One URL may serve many nodes, and only some may support traces, so one rejection is not enough.
+# One rejection is not enough: a URL may serve many nodes, of which only some support traces.
 CONFIRMATIONS = 3
 PROBED_SECONDS = 600.0
 UNKNOWN_SECONDS = 30.0
@@ -65,18 +64,18 @@ class _Suspect:
 
 @dataclass(frozen=True)
 class Alone:
-    """How to read an oversized transaction; on the last attempt, an incomplete trace counts as unreadable."""
+    """How to read an oversized transaction. On the last try, an incomplete trace counts as unreadable."""
 
     is_last_try: bool
 
 
 @dataclass(frozen=True)
 class Traces:
-    """The result of querying traces; each transaction is in exactly one of the first four fields.
+    """Traces of transactions.
 
-    `missing`: no node has a trace. `failed`: no usable response now. `unreadable`: a trace exists but can't be read
-    (too large, incomplete, unknown kinds of calls), so inner calls can't be proved. `oversized`: failed ones that
-    must be read on their own because of their size.
+    Each transaction is in exactly one of the first four fields. `missing`: no node has a trace. `failed`: there is no
+    usable response now. `unreadable`: a trace exists but is too large, incomplete or has unknown kinds of calls, so it
+    proves no inner calls. `oversized`: those of `failed` that are so large that they must be read alone.
     """
 
     by_hash: Mapping[str, Trace]
@@ -87,9 +86,10 @@ class Traces:
 
 
 class Tracer:
-    """The traces of one node, if it supports them. Results are cached, up to a size limit.
+    """Query one node's traces, if it supports them.
 
-    The tracer has its own connections, because a failed trace doesn't affect the node's health.
+    Results are cached up to a size limit. The tracer has its own connections, so that a failed trace doesn't affect the
+    node's health.
     """
 
     def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -111,10 +111,10 @@ class Tracer:
     def traces(
         self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str] = frozenset()
     ) -> dict[str, Trace | None]:
-        """Return the traces by transaction hash: None if the node has none, UNREADABLE if it can't be read.
+        """Return the traces by transaction hash:
 
-        Transactions without a usable response are omitted. Sends one batch, and one request for each transaction that
-        is queried on its own.
+        None if the node has no trace, UNREADABLE if it can't be read. Transactions without a usable response are
+        omitted. This sends one batch, and one request for each transaction that is queried alone.
         """
         found: dict[str, Trace | None] = {**self.remembered(wanted, whole_input_of)}
         for part in self._parts([hash_ for hash_ in wanted if hash_ not in found]):
@@ -130,7 +130,7 @@ class Tracer:
     def trace_alone(
         self, hash_: str, mined: Mined, whole_input_of: frozenset[str], *, is_last_try: bool
     ) -> dict[str, Trace | None]:
-        """Return the trace of one transaction as `traces` does, whatever its size.
+        """Return the trace of one transaction, of any size, in the form of `traces`.
 
         On the last try, an incomplete trace counts as unreadable.
         """
@@ -154,7 +154,7 @@ class Tracer:
         return {hash_: trace}
 
     def is_offered(self) -> bool:
-        """Return whether the node supports traces, by recent results or one query.
+        """Whether the node supports traces, by recent results or one query.
 
         An inconclusive query counts as False for a short time.
         """
@@ -167,7 +167,7 @@ class Tracer:
         return self._has_traced or self._is_presumed_able
 
     def _probe(self) -> tuple[bool, float]:
-        """Return whether the node traces a recent transaction, and for how many seconds to cache the result."""
+        """Return whether the node traces a recent transaction, and the number of seconds to cache the result."""
         try:
             (result,) = self._node.batch([self._call()], list)
         except ChainError:
@@ -184,7 +184,9 @@ class Tracer:
         return self._unable_until > self._clock()
 
     def _parts(self, hashes: Sequence[str]) -> Iterator[list[str]]:
-        """Yield the batches: first all transactions without earlier failures, then a few others, one per batch."""
+        """Yield the batches: first one with all transactions without earlier failures, then a few others, each
+        alone.
+        """
         with self._lock:
             suspects = {hash_: self._suspects[hash_] for hash_ in hashes if hash_ in self._suspects}
         if above_suspicion := [hash_ for hash_ in hashes if hash_ not in suspects]:
@@ -225,10 +227,10 @@ class Tracer:
         return by_hash
 
     def _confirms_unsupported(self) -> bool:
-        """Record that the node rejected a trace as unsupported; return whether the rejection is conclusive.
+        """Record that the node rejected a trace as unsupported.
 
-        It is conclusive if the node also rejects the trace of another transaction over new connections. A node that has
-        returned traces before must reject them for minutes.
+        Return whether this is conclusive. It is conclusive if the node also rejects another transaction's trace over
+        new connections. If the node has returned traces before, it must also reject them for minutes.
         """
         now = self._clock()
         try:
@@ -255,7 +257,7 @@ class Tracer:
                 self._oversized.popitem(last=False)
 
     def _failed(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
-        """Record a failure. A node that never returned a trace and keeps failing counts as unable to trace."""
+        """Record a failure. If the node never returned a trace and keeps failing, it counts as unable to trace."""
         now = self._clock()
         self._failures += 1
         self._failing_since = now if self._failing_since is None else self._failing_since
@@ -281,7 +283,7 @@ class Tracer:
     def _keep(
         self, wanted: Mapping[str, Mined], by_hash: Mapping[str, Trace | None], whole_input_of: frozenset[str]
     ) -> None:
-        """Cache the received traces, and mark the transactions without a response as suspects."""
+        """Cache the received traces. Mark transactions without a response as suspects, which are queried alone."""
         now = self._clock()
         with self._lock:
             for hash_, mined in wanted.items():
@@ -315,8 +317,8 @@ def traces_of(
 ) -> Traces:
     """Return the trace of each transaction from the first of these nodes that returns a readable one.
 
-    The traces contain the whole input of calls to the addresses `whole_input_of` (checksummed). With `alone`, each is
-    read on its own, regardless of its size.
+    The traces contain the whole input of calls to the addresses `whole_input_of` (checksummed). With `alone`, each
+    trace is read alone and may have any size.
     """
     by_hash: dict[str, Trace] = {}
     failed: set[str] = set()

@@ -1,8 +1,8 @@
 """Read the transfers of an EVM transaction, and who may claim them, from a node's results.
 
 For a token, only the contract's `Transfer` log counts, because a contract may move less than the call data requests.
-Call data only shows who may claim the log that this call wrote. Native coin leaves no log: beyond the transaction's own
-value, only a trace shows it.
+The call data only shows who may claim the log that the call wrote. Native coin leaves no log. Except for the
+transaction's own value, only a trace shows it.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,11 +25,11 @@ from chains.families.evm.transactions.trace import Trace
 _NO_MENTIONS = Mentions()
 # Under EIP-7708, this address logs native coin as if it were a token. We count native coin by its value instead.
 SYSTEM_ADDRESS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
-# The types of transactions that their sender signed and that make only the call they contain: Ethereum's types
-# (EIP-2718), and Celo's type with a fee in tokens. Other types may run code of the sender, which can do anything.
+# Transactions of these types are signed by their sender and make only the call that they contain: Ethereum's types
+# (EIP-2718), and Celo's type with a fee in tokens. Transactions of other types may run any code of the sender.
 _ORDINARY_TYPES = frozenset({0, 1, 2, 3, 4, 0x7B})
 _PLAIN_GAS = 21_000
-# Below the cost of the cheapest call that moves value (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
+# Less than the cheapest call that moves value costs (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
 _IDLE_GAS = 5_000
 
 
@@ -44,11 +44,9 @@ def transfers(
 ) -> tuple[Transfer, ...]:
     """Return every transfer that a successful transaction's receipt, value and trace prove.
 
-    `trace` is complete, or None. `is_trace_unreadable`: a trace exists but can't be read. In this case, the call data
-    does not replace the trace, and no token transfer can be claimed.
-
-    A log's slot is its place in its own receipt. Its index in the block may change with a reorganisation, so that the
-    transfer would count twice.
+    `trace` is complete, or None. With `is_trace_unreadable`, a trace exists but can't be read. The call data then does
+    not replace the trace, and no token transfer can be claimed. A log's slot is its index in the receipt. Its index in
+    the block could change with a reorganisation, and the transfer would count twice.
     """
     logs = logs_of(receipt)
     tokens = token_transfers(logs)
@@ -77,22 +75,22 @@ def transfers(
     )
     if trace is None or trace.is_whole:
         return moved
-    # The call's whole input may be unknown, so the transfers within it may belong to another swap.
+    # A call's input may have been cut, so the transfers within the call may belong to another swap.
     return tuple(replace(transfer, made_by="") if transfer.within else transfer for transfer in moved)
 
 
 def token_transfers(logs: Sequence[Log]) -> dict[int, Transfer]:
-    """Return the ERC-20 transfers that these logs record, by their places among them."""
+    """Return the ERC-20 transfers that these logs record, by the logs' indexes."""
     return {
         place: transfer for place, log in enumerate(logs) if (transfer := _token_transfer(log, str(place)))
     }
 
 
 def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
-    """Return whether a successful transaction may have moved money in calls that only a trace shows.
+    """Whether a successful transaction may have moved money in calls that only a trace shows.
 
-    A transaction that ran no code can't. A plain token transfer, by the caller or by authorization, can't either: its
-    logs show everything. Malformed receipts need no trace: parsing them fails later.
+    A transaction that ran no code can't have. A plain token transfer, by the caller or by authorization, can't have
+    either, because its logs show everything. Malformed receipts need no trace, because they fail later.
     """
     try:
         is_plain = _ran_no_code(transaction, receipt) or _is_direct(transaction, receipt)
@@ -118,7 +116,7 @@ def unproven(
     is_trace_unreadable: bool,
     watched: Collection[str] = (),
 ) -> Unproven | None:
-    """Return the state to query for a transaction without a trace, or None if no state would help.
+    """Return the state to query for a transaction without a trace; None if no state would help.
 
     Raises ChainError for a malformed result.
     """
@@ -143,10 +141,10 @@ def unproven(
 def is_complete_without_trace(
     transaction: dict[str, Any], receipt: dict[str, Any], evidence: Evidence
 ) -> bool:
-    """Return whether all transfers of a transaction that may have run code are visible without a trace.
+    """Whether all transfers of a transaction that may have run code are visible without a trace.
 
-    They are if the recipient has no code, or if an account of known code executed only transfers of one token, each
-    with a reference. In a bundle they are not, because a call pays its beneficiary.
+    They are if the recipient has no code. They are also visible if an account of known code executed only transfers of
+    one token, each with a reference. In a bundle they are not, because an inner call pays the bundle's beneficiary.
     """
     if not _is_ordinary(transaction):
         return False
@@ -168,7 +166,9 @@ def is_complete_without_trace(
 def _untraced_claims(
     transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], evidence: Evidence
 ) -> dict[int, Claim]:
-    """Return the claims of the accounts whose code is known, or else of the transaction's own call."""
+    """Return the claims of the accounts whose code is known. If there are none, return the claim of the
+    transaction's own call.
+    """
     if not tokens:
         return {}
     sender, to = address(transaction.get("from")), transaction.get("to")
@@ -187,8 +187,8 @@ def _executions(transaction: dict[str, Any], logs: list[Log]) -> tuple[Execution
 def _claiming(
     transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], watched: Collection[str]
 ) -> tuple[Execution, ...]:
-    """Return the executions that would prove something if the account's code were known: a transfer's reference or
-    sender, or a call to a watched contract.
+    """Return the executions by accounts whose code is worth querying: with known code, they would prove a transfer's
+    reference or sender, or a call to a watched contract.
     """
     sender = address(transaction.get("from"))
     return tuple(
@@ -203,7 +203,7 @@ def _claiming(
 
 
 def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
-    """Return whether the transaction is one transfer of a token, and the logs show only transfers from its payer.
+    """Whether the transaction is one transfer of a token, and its logs show only transfers from the payer.
 
     If other tokens moved too, a hook or the token's code made calls that only a trace can show.
     """
@@ -232,7 +232,7 @@ def _is_ordinary(transaction: dict[str, Any]) -> bool:
 
 
 def _ran_no_code(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
-    """Return whether the gas used is a transaction's base cost (EIP-2028, EIP-7623), so that no code ran."""
+    """Whether the transaction used only its base gas (EIP-2028, EIP-7623). Then no code ran."""
     if transaction.get("to") is None or not isinstance(receipt.get("gasUsed"), str):
         return False
     data, used = data_bytes(transaction.get("input")), quantity(receipt.get("gasUsed"))
@@ -260,9 +260,10 @@ def read_log(log: dict[str, Any]) -> Log:
 
 
 def _token_transfer(log: Log, slot: str) -> Transfer | None:
-    """Return the ERC-20 transfer that `log` records, if it is one: three topics and one word of data, exactly.
+    """Return the ERC-20 transfer that `log` records.
 
-    Any contract can log anything, so other logs are ignored.
+    It must have exactly three topics and one word of data. Other logs are ignored, because any contract can log
+    anything.
     """
     if len(log.topics) != 3 or log.topics[0] != TRANSFER_TOPIC or len(log.data) != WORD:
         return None
@@ -279,9 +280,9 @@ def _own_value(
 ) -> tuple[Transfer, ...]:
     """Return the transfer of the transaction's own value.
 
-    The transaction's data is its reference if the recipient ran no code, or if a trace shows everything that code
-    moved. Without a trace, only a contract's balance gain in the block can be claimed: its code may have sent the money
-    on, or back.
+    The transaction's data is its reference if the recipient ran no code, or if a trace shows everything that its code
+    moved. Without a trace, a contract's code may have sent the money on or back. So only the growth of its balance in
+    the block can be claimed.
     """
     value, to = quantity(transaction.get("value")), transaction.get("to")
     if value == 0 or to is None:
@@ -296,7 +297,9 @@ def _own_value(
 
 
 def _inner_values(trace: Trace, mentions: Mentions) -> tuple[Transfer, ...]:
-    """Return the transfers in inner calls. The first call is the transaction itself; its value is separate."""
+    """Return the transfers in inner calls. The first call is the transaction itself, whose value is returned by
+    `_own_value`.
+    """
     found: list[Transfer] = []
     for place, call in enumerate(trace.calls):
         if place == 0 or not call.value or call.sender == call.to:
@@ -304,7 +307,7 @@ def _inner_values(trace: Trace, mentions: Mentions) -> tuple[Transfer, ...]:
         moved = Transfer(
             call.slot, "", call.sender, call.to, call.value, within=mentions.around(trace, place)
         )
-        # The balance of a destroyed contract and the value of a creation can't be claimed.
+        # The balance of a destroyed contract can't be claimed; neither can the value of a creation.
         if call.kind == "CALL":
             moved = replace(moved, made_by=call.sender, is_marked=is_marked(call.data, 0))
             moved = _carrying(moved, reference_at(call.data, 0))

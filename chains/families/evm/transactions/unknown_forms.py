@@ -1,6 +1,6 @@
-"""Transactions whose contents can't be parsed: a type that the node or this service does not know, or garbage.
+"""Transactions whose contents can't be parsed: their type is unknown to the node or this service, or they are garbage.
 
-Only the block of such a transaction is known, so no verdict depends on its contents.
+Only such a transaction's block is known, so no verdict depends on its contents.
 """
 
 import re
@@ -15,12 +15,12 @@ from chains.rpc.json_rpc import RpcFault
 # A transaction with its receipt, if it has one; None if the node doesn't know the transaction.
 Pair = tuple[dict[str, Any], dict[str, Any] | None] | None
 
-# How nodes reject a type that they don't know (geth: "transaction type not supported").
+# The message of nodes that don't know a type (geth: "transaction type not supported").
 _UNDECODABLE = re.compile(r"(transaction|tx) ?type|(unknown|unsupported|invalid) type", re.IGNORECASE)
 
 
 def with_known_block(wanted: str, transaction: Any, receipt: Any) -> tuple[Any, Any]:
-    """Return both results. If the node can't decode one, it is replaced by the block that the other one names."""
+    """Return both results. Replace a result that the node can't decode by the block in the other result."""
     if _is_undecodable(transaction) and isinstance(receipt, dict):
         return {"hash": wanted}, receipt
     if _is_undecodable(receipt) and isinstance(transaction, dict) and transaction.get("blockNumber"):

@@ -1,1 +1,1 @@
-"""Transactions whose fee payer is the operator's account: what it signs, and the queries about them."""
+"""Transactions that the operator's account signs as the fee payer."""

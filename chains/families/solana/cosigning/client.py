@@ -1,4 +1,4 @@
-"""Build, simulate and send transactions whose fee payer is the operator's account, and find out how they ended."""
+"""Build, simulate and send transactions whose fee payer is the operator's account, and find out their fate."""
 
 import base64
 import logging
@@ -20,7 +20,7 @@ from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_temporary
 logger = logging.getLogger(__name__)
 
 MIN_BLOCKS_LEFT: Final = 10
-"""A transaction with fewer blocks left is not accepted: it might not land in time."""
+"""A transaction with fewer blocks left is rejected, because it might not be mined in time."""
 _MAX_ACCOUNTS: Final = 100
 _MAX_STATUSES: Final = 256
 _ALREADY_PROCESSED: Final = "AlreadyProcessed"
@@ -86,7 +86,7 @@ class CosigningReader:
         is_rejected, is_accepted = False, False
         for node in self._rpc.each():
             try:
-                # Parsed outside the batch: a node that does not take the transaction is healthy.
+                # Parsed outside the batch, because a node that rejects the transaction is healthy.
                 (result,) = node.batch([("sendTransaction", [raw, _SENT])], list)
                 is_accepted |= (is_taken := _is_accepted(result))
                 is_rejected |= not is_taken
@@ -115,7 +115,9 @@ def _token_problem(result: Any) -> str:
 
 
 def _is_accepted(result: Any) -> bool:
-    """Whether the node has the transaction now. Raises ChainError if the node can't take any at the moment."""
+    """Whether the node has the transaction now. Raises ChainError if the node can't accept any transaction at the
+    moment.
+    """
     if not isinstance(result, RpcFault):
         result_of(result)
         return True
@@ -128,16 +130,16 @@ def _is_accepted(result: Any) -> bool:
 
 
 def _fates(node: JsonRpc, transactions: Mapping[str, Pending]) -> dict[str, Fate]:
-    """Return one node's fates. Raises ChainError.
+    """Return the fates of the transactions, from one node.
 
-    The statuses are read after the final height, from a state that includes that block: behind one address there may be
-    several nodes, and one that lags would report a transaction as missing that has landed.
+    Raises ChainError. One URL may serve several nodes, and one that lags would miss a transaction that has landed. So
+    the final height is read first, and the statuses must come from a state that includes this block.
     """
     calls: list[Call] = [("getEpochInfo", [FINALIZED]), ("getBlockHeight", [FINALIZED])]
     info, final = node.batch(
         calls, lambda results: (mapping(result_of(results[0])), whole(result_of(results[1])))
     )
-    # Not every node has regard to the commitment of the first call, and only that one returns a slot as well.
+    # Some nodes ignore the commitment in the first call, but only this call returns a slot too.
     final, slot = min(final, whole(info.get("blockHeight"))), whole(info.get("absoluteSlot"))
     hashes = list(transactions)
     parts = [hashes[start : start + _MAX_STATUSES] for start in range(0, len(hashes), _MAX_STATUSES)]

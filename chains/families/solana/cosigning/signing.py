@@ -24,9 +24,10 @@ def blockhash_of(transaction: bytes) -> str:
 
 
 def sign(transaction: bytes, key: str) -> SignedTransaction:
-    """Add the fee payer's signature, which is the transaction's id, to one that `read_signed` returned.
+    """Add the fee payer's signature to a transaction that `read_signed` returned.
 
-    Signatures of ed25519 are deterministic: the same transaction always has the same id.
+    This signature is the transaction's id. It is always the same for the same transaction, because ed25519 is
+    deterministic.
     """
     signed = VersionedTransaction.from_bytes(transaction)
     pair = _key_pair(key)

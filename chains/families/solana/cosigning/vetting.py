@@ -1,8 +1,9 @@
-"""Decide whether the operator's account may sign what a wallet returned. Pure, and safe for hostile input.
+"""Decide whether the operator's account may sign the transaction that a wallet returned. Pure, and safe for hostile
+input.
 
-Wallets may change a transaction before the customer signs it: they set another compute budget, and add assertions of
-the Lighthouse program that make the transaction fail if an account changes otherwise than the wallet showed. Both are
-accepted within limits; everything else has to be what was built.
+Wallets may change a transaction before the customer signs it. They set another compute budget. They also add assertions
+of the Lighthouse program, so that the transaction fails if its effect isn't the one that the wallet showed. The service
+accepts both changes within limits. Everything else must be as it was built.
 
 Sources: the Compute Budget program, and Lighthouse's instructions, which begin with one byte for their kind
 (github.com/Jac0xb/lighthouse).
@@ -31,17 +32,17 @@ from chains.families.solana.vetting.messages import (
 )
 
 LIGHTHOUSE: Final = "L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95"
-# Kinds 0 and 1 write and close a memory account, whose rent a signer pays; 16 and 17 call other programs.
+# The excluded kinds: 0 and 1 write and close a memory account, whose rent a signer pays; 16 and 17 call other programs.
 _ASSERTIONS: Final = range(2, 16)
-# The limit of compute units and the price for each, with the length of their data.
+# The instructions that set the limit and the price of compute units, with the lengths of their data.
 _BUDGET_BYTES: Final = {2: 5, 3: 9}
 _LONGEST: Final = MAX_BYTES * 2
 
 
 def read_signed(built: bytes, text: str, payer: str, sponsor: str) -> PayerSigned:
-    """Return the transaction that the wallet returned (base64) if the payer signed what was built.
+    """Parse the transaction that the wallet returned (base64), and remove the fee payer's signature.
 
-    The fee payer's signature is removed. Raises SignatureError.
+    Raises SignatureError if the payer did not sign the built transaction.
     """
     serialized = _decoded(text)
     try:
@@ -83,7 +84,9 @@ def _decoded(text: str) -> bytes:
 
 
 def _own_instructions(message: SolanaMessage, sponsor: str) -> Sequence[MessageInstruction]:
-    """Return the instructions beside the compute budget and assertions. Raises SignatureError for unfit ones."""
+    """Return the instructions other than the compute budget and the assertions. Raises SignatureError if one of
+    these is not allowed.
+    """
     own, budget_kinds = [], []
     for instruction in message.instructions:
         kind = instruction.data[0] if instruction.data else None

@@ -27,11 +27,12 @@ class TokenBalance:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction. `program` and `accounts` are indices into the transaction's keys.
+    """One instruction.
 
-    `path` is `2` for a top-level instruction, or `2.5` for number 5 in the flat list of its inner instructions. `top`
-    is the index of the top-level instruction. `height` is the depth of the call if the node reports it: 2 for a direct
-    call by the top-level instruction's program.
+    `program` and `accounts` are indexes into the transaction's keys. `top` is the index of the top-level instruction,
+    such as 2. `path` is `2` for this instruction itself, and `2.5` for number 5 in the flat list of its inner
+    instructions. `height` is the depth of the call, if the node reports it: 2 if the top-level instruction's program
+    made the call.
     """
 
     path: str
@@ -50,7 +51,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Entry:
-    """A transaction from the ledger. `keys` are the static keys, then those loaded from lookup tables."""
+    """A transaction from the ledger. `keys` has the static keys, then the keys from lookup tables."""
 
     slot: int
     signature: str
@@ -126,7 +127,9 @@ def _token_balances(result: Any, count: int) -> dict[int, TokenBalance]:
 
 
 def _plain_keys(header: dict[str, Any], static: int, loaded_writable: int, count: int) -> frozenset[int]:
-    """Return the read-only keys that don't sign: the last static keys and the last loaded keys."""
+    """Return the read-only keys that don't sign. They are the last of the static keys, and the last of the loaded
+    keys.
+    """
     plain = whole(header.get("numReadonlyUnsignedAccounts"))
     if plain + whole(header.get("numRequiredSignatures")) > static:
         raise ChainError("the node's transaction has more signers than accounts")

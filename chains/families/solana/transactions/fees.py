@@ -22,7 +22,7 @@ _TRANSFER_FEE_CONFIG = 1
 _CONFIG_BYTES = 108
 _OLDER_AT = 72
 _RATE_BYTES = 18
-# A mint's extensions of fixed length come before its metadata. Together, they fit into this many bytes.
+# A mint's data fits into this many bytes up to its metadata, which has no fixed length.
 _MINT_BYTES = 2_048
 _MAX_ACCOUNTS = 100
 _KEPT_SECONDS = 60.0
@@ -31,7 +31,7 @@ _MAX_KEPT = 10_000
 
 @dataclass(frozen=True)
 class Rate:
-    """A fee that applies from `epoch` on: basis points of the amount, rounded up, at most `maximum` base units."""
+    """A fee in basis points of the amount, rounded up, and at most `maximum` base units. It applies from `epoch` on."""
 
     epoch: int
     maximum: int
@@ -43,13 +43,13 @@ class Rate:
 
 @dataclass(frozen=True)
 class MintFee:
-    """The fee of a mint: `newer` applies from its epoch on, `older` before."""
+    """A mint's fee. `newer` applies from its epoch on, and `older` before."""
 
     older: Rate
     newer: Rate
 
     def of(self, amount: int, epoch: int | None) -> int:
-        """Return the fee on a transfer in this epoch; the larger one if the epoch's fee is unknown."""
+        """Return the fee of a transfer in this epoch; the larger of the two if the epoch's fee is unknown."""
         if epoch is None or epoch < min(self.older.epoch, self.newer.epoch):
             return max(self.older.of(amount), self.newer.of(amount))
         return (self.newer if epoch >= self.newer.epoch else self.older).of(amount)
@@ -59,7 +59,7 @@ _NOTHING = Rate(0, 0, 0)
 _EVERYTHING = Rate(0, 2**64 - 1, _ALL)
 FREE = MintFee(_NOTHING, _NOTHING)
 GONE = MintFee(_EVERYTHING, _EVERYTHING)
-"""For a mint that no longer exists: its fees are unknown, so its transfers count as zero."""
+"""The fee of a mint that no longer exists. The real fee is unknown, so a transfer's whole amount counts as the fee."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Fees:
     epoch: int | None = None
 
     def of(self, mint: str, amount: int) -> int:
-        """Return the fee on a transfer; the whole amount if the mint's fee is unknown."""
+        """Return the fee of a transfer; the whole amount if the mint's fee is unknown."""
         return self.by_mint.get(mint, GONE).of(amount, self.epoch)
 
 
@@ -81,7 +81,7 @@ class EpochSchedule:
     first_epoch: int
 
     def epoch_of(self, slot: int) -> int | None:
-        """Return the slot's epoch; None for the first, shorter epochs of a new cluster."""
+        """Return the slot's epoch; None for the first epochs of a new cluster, which are shorter."""
         if slot < self.first_slot:
             return None
         return self.first_epoch + (slot - self.first_slot) // self.slots
@@ -99,7 +99,7 @@ class FeeBook:
     def fetch(
         self, node: JsonRpc, mints: Collection[str]
     ) -> tuple[Mapping[str, MintFee], EpochSchedule | None]:
-        """Return the fees of these mints and the node's epoch schedule, with at most one round trip for 100 mints.
+        """Return the fees of these mints and the node's epoch schedule. Each 100 mints take at most one round trip.
 
         Mints whose account the node doesn't return are omitted. Raises ChainError if the node doesn't respond.
         """
@@ -146,7 +146,7 @@ class FeeBook:
 
 
 def read_mint_fee(account: Account | None) -> MintFee:
-    """Return the fee of a Token-2022 mint, from the beginning of its account's data."""
+    """Parse the fee of a Token-2022 mint from the beginning of its account's data."""
     if account is None or account.owner != TOKEN_2022:
         return GONE
     config = extension(account, _TRANSFER_FEE_CONFIG)

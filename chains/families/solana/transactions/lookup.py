@@ -1,4 +1,4 @@
-"""Query one Solana node for transactions: their status, their blocks, and their transfers."""
+"""Query one Solana node for transactions: their statuses, blocks and transfers."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,13 +19,13 @@ from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, Unread
 
 logger = logging.getLogger(__name__)
 
-# Version 0 is the newest that this service reads. With it, nodes resolve lookup tables.
+# The newest version that this service reads is 0. With this option, nodes resolve lookup tables.
 _TRANSACTION = {"encoding": "json", "maxSupportedTransactionVersion": 0, **CONFIRMED}
 _BLOCK = {"transactionDetails": "none", "rewards": False, "maxSupportedTransactionVersion": 0, **CONFIRMED}
 # A node's error code for a transaction in a newer format.
 _NEWER_FORMAT = -32015
 _MAX_STATUSES = 256
-# An oversized transaction has about 1 MB (64 calls of 10 KiB each), and a response may contain 32 MB.
+# The largest transactions have about 1 MB (64 calls of 10 KiB each), and a response may have 32 MB.
 _MAX_TRANSACTIONS = 25
 
 _Meaning = TypeVar("_Meaning")
@@ -42,7 +42,9 @@ class _Status:
 
 @dataclass(frozen=True)
 class _Unreadable:
-    """A transaction of unknown form, too large for the node, or with too many moves (then with `sender`)."""
+    """A transaction that can't be read: its form is unknown, or it is too large for the node. If it has too many
+    moves, `sender` is set.
+    """
 
     sender: str = ""
     is_known_form: bool = True
@@ -65,12 +67,13 @@ def look_up(
     fees: FeeBook | None = None,
     failing: Failing | None = None,
 ) -> Snapshot:
-    """Return one node's snapshot, with about one HTTP request for 25 transactions. Raises ChainError.
+    """Return one node's snapshot, with about one HTTP request for 25 transactions.
 
-    It reads the statuses, then the blocks of the confirmed transactions, then their contents. A transaction that is
-    only processed, or not in its status's block, is reported as not mined. A transaction of unknown form, too large for
-    the node, or with more than 1,000 moves is not readable. A transaction that the node can't return in full is omitted
-    and `contradicted`: anyone may submit one, so it must not delay the others.
+    Raises ChainError. The statuses are read first, then the blocks of the confirmed transactions, then their contents.
+    A transaction is reported as not mined if it is only processed, or isn't in the block of its status. It is not
+    readable if its form is unknown, it is too large for the node, or it has more than 1,000 moves. A transaction that
+    the node can't return in full is omitted and `contradicted`. Anyone may submit such a transaction, so it must not
+    delay the others.
     """
     tags = [CONFIRMED, FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]
@@ -139,7 +142,9 @@ def _blocks(node: JsonRpc, slots: Sequence[int]) -> dict[int, Block]:
 def _settled(
     query: _Query, statuses: Sequence[tuple[str, _Status]], blocks: Mapping[int, Block]
 ) -> tuple[dict[str, TransactionFacts | None], list[ChainError]]:
-    """Return these transactions (None if the node can't return one), and the calls' failures."""
+    """Return the facts of these transactions, and the calls' failures. The facts are None if the node can't return
+    a transaction.
+    """
     calls: list[Call] = [("getTransaction", [name, _TRANSACTION]) for name, _ in statuses]
     results = query.node.batch(calls, list, isolating=True)
     failures = [a.error for a in results if isinstance(a, Unread) and a.reason is not UnreadReason.LARGE]
@@ -169,7 +174,7 @@ def _settled(
 
 
 def _usable(read: Callable[..., _Meaning], name: str | int, *results: Any) -> _Meaning | None:
-    """Return `read(name, *results)`; None if the results are unusable."""
+    """Return `read(name, *results)`; None if the results can't be used."""
     try:
         return read(name, *results)
     except ChainError as error:
@@ -178,7 +183,7 @@ def _usable(read: Callable[..., _Meaning], name: str | int, *results: Any) -> _M
 
 
 def _entry(name: str, status: _Status, result: Any) -> Entry | _Unreadable | TransactionFacts:
-    """Return the transaction, or its facts if it is not readable or not mined."""
+    """Return the transaction. If it is not readable, return why; if it is not mined, return its facts."""
     if isinstance(result, Unread) and result.reason is UnreadReason.LARGE:
         return _Unreadable()
     if isinstance(result, RpcFault) and result.code == _NEWER_FORMAT:
@@ -252,7 +257,7 @@ def _not_mined(name: str, sender: str = "") -> TransactionFacts:
 def _block(slot: int, block: Any, time: Any) -> Block:
     """Return the slot's block.
 
-    The time comes from getBlockTime: getBlock and getTransaction of some nodes use other units.
+    The time comes from getBlockTime, because some nodes use other units in getBlock and getTransaction.
     """
     try:
         block_time = datetime.fromtimestamp(whole(result_of(time)), UTC)

@@ -1,4 +1,4 @@
-"""Decode the moves of single instructions of the token programs and the System Program.
+"""Decode instructions of the token programs and the System Program that move money.
 
 Sources: the instruction layouts of SPL Token, of Token-2022 with its transfer fee extension, and of the System Program.
 """
@@ -33,11 +33,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Move:
-    """One credit that an instruction makes. Accounts are indices into the transaction's keys.
+    """One credit that an instruction makes.
 
-    `slot` is unique in the transaction. `source` is None for mints. `amount` is None if the instruction moves
-    everything, `fee` is None if the instruction names no fee. `extra` are the accounts beyond those that the
-    instruction needs. `is_plain` is False for a part of a batch.
+    Accounts are indexes into the transaction's keys. `slot` is unique in the transaction. `source` is None for mints.
+    `amount` is None if the instruction moves the whole balance. `fee` is None if the instruction doesn't contain it.
+    `extra` has the accounts that the instruction doesn't need. `is_plain` is False for a part of a batch.
     """
 
     instruction: Instruction
@@ -61,7 +61,7 @@ class Move:
 
 @dataclass(frozen=True)
 class _Shape:
-    """The places of an instruction's accounts, and the offsets of its amount and fee."""
+    """The indexes of an instruction's accounts, and the offsets of its amount and fee."""
 
     kind: Kind
     needed: int
@@ -96,7 +96,7 @@ _SEED_LENGTH_AT = 36
 
 
 def is_crowded(entry: Entry) -> bool:
-    """Return whether a successful transaction has more than MAX_MOVES, which would take too long to read."""
+    """Whether a successful transaction has more than MAX_MOVES, which would take too long to read."""
     return entry.succeeded and any(islice(moves(entry), MAX_MOVES, None))
 
 
@@ -116,7 +116,9 @@ def moves(entry: Entry) -> Iterator[Move]:
 
 
 def _batched(instruction: Instruction, program: str, data: bytes) -> Iterator[Move]:
-    """Yield the moves in a Batch of SPL Token. Each part is a number of accounts, a data length, and the data."""
+    """Yield the moves in SPL Token's instruction Batch. Each part has its number of accounts, the length of its
+    data, and the data.
+    """
     at, first, number = 1, 0, 0
     while at + 2 <= len(data):
         count, length = data[at], data[at + 1]

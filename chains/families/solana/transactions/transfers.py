@@ -1,8 +1,8 @@
 """Read the transfers of a Solana transaction, instruction by instruction, and who may claim each credit.
 
-A reference or a proof can claim only a top-level transfer: within the claimant's own transaction, a program may forward
-a stranger's accounts or complete a stranger's delivery. A claim is limited to the instruction's amount and to its
-account's gain.
+A reference or a proof can claim only a top-level transfer. In an inner instruction, a program may forward another
+person's accounts or complete another person's delivery, within the claimant's transaction. A claim is at most the
+instruction's amount, and at most the gain of the credited account.
 """
 
 from collections import defaultdict
@@ -29,10 +29,11 @@ _NO_FEES = Fees()
 
 @dataclass(frozen=True)
 class _Credit:
-    """An instruction's credit to an account; `gain` is that account's gain in the whole transaction.
+    """An instruction's credit to an account.
 
-    `cap` is the maximum that can be claimed. It excludes the amounts that the recipient sent away in the same
-    transaction, so that the recipient's own money, sent in a circle, pays nothing.
+    `gain` is the account's gain in the whole transaction. `cap` is the maximum that can be claimed. It excludes the
+    amounts that the recipient sent away in the same transaction. Otherwise the recipient's own money could be sent in a
+    circle and pay a request.
     """
 
     move: Move
@@ -46,19 +47,21 @@ class _Credit:
 
 @dataclass
 class _Reading:
-    """A transaction while it is read; `lamports` are each key's current balance, as instructions move it."""
+    """The state while a transaction is read. `lamports` has each key's balance after the instructions that were
+    read.
+    """
 
     entry: Entry
     fees: Fees
     moves: tuple[Move, ...] = field(init=False)
     lamports: list[int] = field(init=False)
     unnamed: list[int] = field(init=False)
-    """Each key's change in lamports that no instruction explains."""
+    """Each key's change in lamports beyond the instructions' moves."""
     executing: Mapping[int, tuple[str, str]] = field(init=False)
     given: Mapping[tuple[str, str], int] = field(init=False)
     """The amounts that each owner sent to others, by token and owner."""
     lost: Mapping[tuple[str, str], int] = field(init=False)
-    """The sum of the losses of each owner's token accounts, by token and owner."""
+    """The sum by which each owner's token accounts fell, by token and owner."""
 
     def __post_init__(self) -> None:
         self.moves = tuple(moves(self.entry))
@@ -70,9 +73,10 @@ class _Reading:
 
 
 def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = ()) -> tuple[Transfer, ...]:
-    """Return each instruction's credit to another owner's account, in order, then the gains without an instruction.
+    """Return each instruction's credit to another owner's account, in order. After these come the gains without an
+    instruction.
 
-    `fees` must include the mints that `fee_mints` returns. Mentions of `programs` enclose the transfers of their
+    `fees` must include the mints that `fee_mints` returns. The mentions of `programs` enclose the transfers of their
     inner instructions.
     """
     reading = _Reading(entry, fees)
@@ -85,7 +89,7 @@ def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = (
 
 
 def fee_mints(entry: Entry) -> set[str]:
-    """Return the mints whose fee must be known: those of Token-2022 transfers that name no fee."""
+    """Return the mints whose fee must be known: Token-2022 transfers that don't contain their fee move them."""
     return {
         mint
         for move in moves(entry)
@@ -134,7 +138,7 @@ def _transfer(reading: _Reading, credit: _Credit, within: tuple[int, ...]) -> Tr
 
 
 def _is_claimable(reading: _Reading, move: Move) -> bool:
-    """Return whether the transaction's signers, or the members of a multisig, approved this very transfer."""
+    """Whether the transaction's signers, or the members of a multisig, approved exactly this transfer."""
     if move.kind is not Kind.TRANSFER or not move.is_plain:
         return False
     if not move.instruction.is_inner:
@@ -146,13 +150,13 @@ def _is_claimable(reading: _Reading, move: Move) -> bool:
 
 
 def _references(entry: Entry, move: Move) -> dict[bytes, None]:
-    """Return the references among the instruction's extra accounts, in order, each once."""
+    """Return the references in the instruction's extra accounts, in order, each once."""
     found = (reference_of(entry.keys[index]) for index in move.extra if index in entry.plain_keys)
     return {reference: None for reference in found if reference is not None}
 
 
 def _credits(reading: _Reading) -> Iterator[_Credit]:
-    """Yield the credits to accounts of another owner, without amounts of zero."""
+    """Yield the credits to accounts of another owner whose amount isn't zero."""
     for move in reading.moves:
         amount = _apply(reading.entry, reading.lamports, move)
         credit = (
@@ -169,7 +173,9 @@ def _lamports_before(entry: Entry) -> list[int]:
 
 
 def _unnamed(entry: Entry, moved: Iterable[Move]) -> list[int]:
-    """Return each key's change that no instruction explains: programs move the lamports of their accounts freely."""
+    """Return each key's change in lamports beyond the instructions' moves. Programs can move the lamports of their
+    accounts without an instruction.
+    """
     lamports = _lamports_before(entry)
     for move in moved:
         _apply(entry, lamports, move)
@@ -177,7 +183,7 @@ def _unnamed(entry: Entry, moved: Iterable[Move]) -> list[int]:
 
 
 def _unnamed_gains(reading: _Reading) -> Iterator[Transfer]:
-    """Yield the gains of accounts without an instruction, if all instructions are known. They can't be claimed."""
+    """Yield the accounts' gains without an instruction, if all instructions are known. These gains can't be claimed."""
     entry = reading.entry
     for index, amount in enumerate(reading.unnamed if entry.has_inner else ()):
         gain, owner = _coin_gain(entry, index), entry.keys[index]
@@ -188,7 +194,7 @@ def _unnamed_gains(reading: _Reading) -> Iterator[Transfer]:
 
 
 def _apply(entry: Entry, lamports: list[int], move: Move) -> int:
-    """Apply the lamports that an instruction moves; return its amount (a closed account's whole balance)."""
+    """Apply a move to `lamports`; return its amount. A closed account moves its whole balance."""
     amount = move.amount
     if amount is None:
         kept = 0 if move.source is None or move.kind is Kind.CLOSE else entry.lamports[move.source][1]
@@ -211,14 +217,16 @@ def _coin_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
     gain = _coin_gain(entry, move.target)
     is_of_system = move.program == SYSTEM
     sender = entry.keys[move.source] if is_of_system else _owner(entry, move.source)
-    # This credit may return lamports that left the recipient without an instruction.
+    # This credit may return lamports that the recipient had lost without an instruction.
     given = reading.given.get(("", recipient), 0) + max(-reading.unnamed[move.target], 0)
     cap = min(gain, amount - given)
     return _Credit(move, "", sender, recipient, amount, gain, cap)
 
 
 def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
-    """Return the credit to a token account that still exists; its owner at the end is the recipient."""
+    """Return the credit to a token account; None if it no longer exists. The recipient is its owner after the
+    transaction.
+    """
     entry = reading.entry
     before, after = entry.tokens_before.get(move.target), entry.tokens_after.get(move.target)
     if after is None or move.source == move.target or not _is_of(entry, move, after.mint):
@@ -233,7 +241,7 @@ def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
         after.owner, after.mint, move.program
     )
     given = reading.given.get((after.mint, after.owner), 0)
-    # Money from another account of the recipient pays nothing.
+    # Money from the recipient's other accounts doesn't count.
     lost_elsewhere = reading.lost.get((after.mint, after.owner), 0) - (
         _loss(entry, move.target) if is_same else 0
     )
@@ -243,7 +251,7 @@ def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
 
 
 def _given(entry: Entry, moved: Iterable[Move]) -> dict[tuple[str, str], int]:
-    """Return the amounts that instructions moved from each owner to others, by token and owner."""
+    """Return the amounts that each owner's accounts sent to other owners, by token and owner."""
     given: dict[tuple[str, str], int] = defaultdict(int)
     for move in moved:
         if move.source is None or move.amount is None:
@@ -263,7 +271,7 @@ def _lost(entry: Entry) -> dict[tuple[str, str], int]:
 
 
 def _loss(entry: Entry, account: int) -> int:
-    """Return the loss of a token account's previous owner in this account."""
+    """Return the amount by which a token account's balance fell for its previous owner."""
     held, left = entry.tokens_before.get(account), entry.tokens_after.get(account)
     if held is None:
         return 0
@@ -272,7 +280,7 @@ def _loss(entry: Entry, account: int) -> int:
 
 
 def _owner(entry: Entry, account: int) -> str:
-    """Return the token account's owner before the transaction, or else after it; empty if the account existed
+    """Return the token account's owner before the transaction, else its owner after it. Empty if the account existed
     only during the transaction.
     """
     held = entry.tokens_before.get(account) or entry.tokens_after.get(account)
@@ -280,7 +288,7 @@ def _owner(entry: Entry, account: int) -> str:
 
 
 def _is_of(entry: Entry, move: Move, mint: str) -> bool:
-    """Return whether the move is of this mint: an account can be closed and opened again for another mint."""
+    """Whether the move is of this mint. An account can be closed and opened again for another mint."""
     if move.mint is not None:
         return entry.keys[move.mint] == mint
     held = None if move.source is None else entry.tokens_before.get(move.source)

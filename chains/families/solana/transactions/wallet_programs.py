@@ -1,7 +1,6 @@
-"""Wallet programs: programs that execute only instructions that their members approved, with a vault as signer.
-
-A transfer by such a program with the vault as its authority counts like a top-level instruction. Other programs
-forward any accounts they receive, so a transfer by them doesn't count.
+"""Wallet programs (multisigs). They execute only instructions that the members approved, and sign with a vault. If such
+a program makes a transfer with the vault as its authority, it counts like a top-level instruction. Transfers by other
+programs don't count, because they forward any accounts that they receive.
 
 Sources: Squads-Protocol/v4, `vault_transaction_execute.rs`, `batch_execute_transaction.rs` and `state/seeds.rs`;
 Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`. An
@@ -31,7 +30,7 @@ def anchor_code(name: str) -> bytes:
 
 @dataclass(frozen=True)
 class _WalletProgram:
-    """The instructions that execute approved ones; the multisig is their first account."""
+    """The instructions that execute approved instructions. Their first account is the multisig."""
 
     codes: frozenset[bytes]
     seed: bytes
@@ -40,7 +39,7 @@ class _WalletProgram:
     after_index: bytes = b""
 
     def seeds(self, multisig: bytes) -> Iterator[list[bytes]]:
-        """Yield the seeds of the multisig's first vaults. v3 allows more vaults than these, but they are not in use."""
+        """Yield the seeds of the multisig's first vaults. v3 allows more, but they are not in use."""
         for index in range(_VAULTS):
             parts = (self.before_index, index.to_bytes(self.index_bytes, "little"), self.after_index)
             yield [self.seed, multisig, *(part for part in parts if part)]
@@ -63,8 +62,9 @@ _PROGRAMS = {
 
 
 def executing_multisigs(entry: Entry) -> dict[int, tuple[str, str]]:
-    """Return the wallet program and multisig of each top-level instruction that executes approved ones, by its
-    index."""
+    """Return the wallet program and the multisig of each top-level instruction that executes approved instructions,
+    by its index.
+    """
     executing = {}
     for instruction in entry.instructions:
         program = entry.program_of(instruction)
@@ -77,7 +77,7 @@ def executing_multisigs(entry: Entry) -> dict[int, tuple[str, str]]:
 
 
 def is_called_by_wallet(instruction: Instruction) -> bool:
-    """Return whether a top-level instruction's program made this call; False if the node reports no depth."""
+    """Whether a top-level instruction's program made this call. False if the node reports no depth."""
     return instruction.is_inner and instruction.height == _CALLED_DIRECTLY
 
 

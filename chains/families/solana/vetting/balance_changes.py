@@ -1,7 +1,7 @@
 """Compare a simulated transaction's effect on a wallet with its spending limits.
 
-The input is every account that the transaction can write to, before and after the simulation. This covers all funds of
-the wallet that any call can reach. SOL and wrapped SOL count as one.
+The input is every account that the transaction can write to, before and after the simulation. So no call can reach
+other funds of the wallet. SOL and wrapped SOL count as one token.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from chains.families.solana.accounts import SYSTEM, WRAPPED_SOL, Account, TokenA
 RENT_ALLOWANCE = 10_000_000
 """Lamports (0.01 SOL) that the transaction may deposit in new accounts that aren't the wallet's own.
 
-A token account costs about 0.002 SOL, a bridge's record of a message up to 0.004.
+A token account costs about 0.002 SOL. A bridge's record of a message costs up to 0.004 SOL.
 """
 
 Accounts = Mapping[str, Account | None]
@@ -22,7 +22,7 @@ Accounts = Mapping[str, Account | None]
 
 @dataclass(frozen=True)
 class _Held:
-    """A wallet's share of these accounts: its token accounts, and all of its lamports."""
+    """What a wallet holds in these accounts: its token accounts, and all of its lamports."""
 
     tokens: Mapping[str, TokenAccount]
     lamports: int
@@ -35,9 +35,9 @@ class _Held:
 
 
 def excess(sender: str, before: Accounts, after: Accounts, *, spending: Spending, fee: int) -> str | None:
-    """Return a sentence on how the transaction exceeds `spending`, or None.
+    """Return a sentence that says how the transaction exceeds `spending`; None if it doesn't.
 
-    `fee` is the largest possible network fee, in lamports. Both mappings have the same keys.
+    `fee` is the largest possible network fee in lamports. `before` and `after` have the same keys.
     """
     had, has = _held(sender, before), _held(sender, after)
     return (
@@ -60,7 +60,7 @@ def _held(sender: str, accounts: Accounts) -> _Held:
 
 
 def _wallet_problem(before: Account | None, after: Account | None) -> str | None:
-    """Return how the wallet's own account changed, other than in lamports, or None."""
+    """Return how the wallet's own account changed, apart from its lamports; None if it didn't."""
     if after is None:
         return None
     was = before or Account(0, SYSTEM, b"", executable=False)
@@ -70,7 +70,7 @@ def _wallet_problem(before: Account | None, after: Account | None) -> str | None
 
 
 def _rights_problem(sender: str, had: _Held, after: Accounts) -> str | None:
-    """Return which right over the sender's token accounts another account would gain, or None."""
+    """Return the right over the sender's token accounts that another account would gain; None if there is none."""
     for address, account in after.items():
         if account is None or not account.is_token_account:
             continue
@@ -111,7 +111,7 @@ def _lamports_problem(lost: int, deposits: int, spending: Spending, fee: int) ->
 
 
 def _deposits(before: Accounts, after: Accounts, has: _Held) -> int:
-    """Return the lamports in accounts that are new, hold data, and are not the sender's own."""
+    """Return the lamports in new accounts that have data and aren't the sender's own."""
     return sum(
         account.lamports
         for address, account in after.items()

@@ -1,8 +1,8 @@
-"""Decode the debits of a Solana transaction's instructions from a wallet, and the rights that they grant.
+"""Find a Solana transaction's instructions that debit a wallet or grant rights over its accounts.
 
-A program can debit a wallet only if the instruction names the wallet's key. Inner calls need a simulation instead
-(`chains.families.solana.vetting.balance_changes`). Sources: the instructions of the System Program, SPL Token,
-Token-2022 and the Associated Token Account program.
+An instruction can debit a wallet only if it contains the wallet's key. This module doesn't see inner calls; a
+simulation does (`chains.families.solana.vetting.balance_changes`). Sources: the instructions of the System Program, SPL
+Token, Token-2022 and the Associated Token Account program.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,11 +30,12 @@ class DebitKind(StrEnum):
 
 @dataclass(frozen=True)
 class Debit:
-    """One debit of a top-level instruction from the wallet, or another effect on it.
+    """A top-level instruction's debit from the wallet, or another effect on the wallet.
 
-    `what` names the instruction for display. `amount` is in base units, None if the instruction names none. `account`
-    is debited and `to` receives it; each is None if a lookup table has the key or there is none. `mint` is set if the
-    instruction names it. For `UNKNOWN`, only the program is known, and it gets the wallet's signature.
+    `what` is the instruction's name, for display. `amount` is in base units; None if the instruction has no amount.
+    `account` is debited and `to` receives the amount. Both are None if the instruction has no such account, or its key
+    is in a lookup table. `mint` is set if the instruction contains it. For `UNKNOWN`, only the program is known; the
+    instruction gives it the wallet's signature.
     """
 
     kind: DebitKind
@@ -72,7 +73,7 @@ _SYSTEM: Mapping[int, _Shape] = {
     10: _Shape(_AUTHORITY, "assign_with_seed", account=0),
     11: _Shape(_LAMPORTS, "transfer_with_seed", 4, account=0, to=2),
 }
-# The key is the first byte, in SPL Token and in Token-2022. None means no debit.
+# The key is the first byte, both in SPL Token and in Token-2022. None means that the instruction debits nothing.
 _TOKEN: Mapping[int, _Shape | None] = {
     1: None,  # initialize_account
     3: _Shape(_TOKENS, "transfer", 1, account=0, to=1),
@@ -98,8 +99,8 @@ _CREATE_ASSOCIATED = {b"", b"\x00", b"\x01"}
 def debits(message: SolanaMessage, owner: str) -> list[Debit]:
     """Return each instruction's debit from `owner`, in order.
 
-    A durable nonce counts as `UNKNOWN`, because it allows the transaction to be sent at any later time. The deposit for
-    a new associated token account and the network fee are no debits: see `highest_fee` and the simulation.
+    A durable nonce counts as `UNKNOWN`, because the transaction could then be sent at any later time. The network fee
+    and the deposit for a new associated token account don't count: `highest_fee` and the simulation cover them.
     """
     found = (_debit(instruction, owner) for instruction in message.instructions)
     return [debit for debit in found if debit is not None]
@@ -150,7 +151,7 @@ _READERS: Mapping[str, _Reader] = {
 
 
 def _shaped(instruction: MessageInstruction, shape: _Shape | None, *, is_known: bool) -> Debit | None:
-    """Return the debit of this shape; UNKNOWN if the instruction does not match it."""
+    """Return the debit of an instruction with this shape; UNKNOWN if the instruction does not match the shape."""
     if not is_known:
         return Debit(DebitKind.UNKNOWN, instruction.program, "call")
     if shape is None:
@@ -171,7 +172,7 @@ def _shaped(instruction: MessageInstruction, shape: _Shape | None, *, is_known: 
 
 
 def _created_with_seed(instruction: MessageInstruction) -> Debit:
-    """Return the debit for a new account. The lamports follow the base key and the length-prefixed seed."""
+    """Return the debit for a new account. Its lamports come after the base key and the length-prefixed seed."""
     data = instruction.data
     length = int.from_bytes(data[36:44], "little")
     at = 44 + length

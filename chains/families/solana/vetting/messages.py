@@ -1,7 +1,7 @@
 """Parse a Solana transaction from a third party before a wallet signs it. Safe for hostile input.
 
-Sources: Solana's transaction format (legacy and version 0), the Compute Budget program. Newer formats are rejected: a
-transaction that can't be read must not be signed.
+Sources: Solana's transaction format (legacy and version 0), the Compute Budget program. Newer formats are rejected,
+because a wallet must not sign a transaction that can't be read.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _ADVANCE_NONCE = b"\x04\0\0\0"
 
 @dataclass(frozen=True)
 class AccountUse:
-    """An account as an instruction names it; `key` is None if a lookup table has it (then it never signs)."""
+    """An account of an instruction. `key` is None if it is in a lookup table. Such an account never signs."""
 
     key: str | None
     is_signer: bool
@@ -43,7 +43,7 @@ class AccountUse:
 
 @dataclass(frozen=True)
 class MessageInstruction:
-    """One instruction; its program is never in a lookup table."""
+    """One instruction. Its program is never in a lookup table."""
 
     program: str
     accounts: tuple[AccountUse, ...]
@@ -55,7 +55,7 @@ class MessageInstruction:
 
 @dataclass(frozen=True)
 class TableUse:
-    """A lookup table, and the places of the accounts that a message loads from it."""
+    """A lookup table, and the indexes of the accounts that a message loads from it."""
 
     table: str
     writable: tuple[int, ...]
@@ -64,7 +64,7 @@ class TableUse:
 
 @dataclass(frozen=True)
 class SolanaMessage:
-    """A transaction's instructions and signers. `signatures` are the signers with a valid signature."""
+    """A transaction's instructions and signers. `signatures` has the signers with a valid signature."""
 
     fee_payer: str
     signers: tuple[str, ...]
@@ -81,7 +81,9 @@ class SolanaMessage:
 
 
 def read_message(serialized: bytes) -> SolanaMessage:
-    """Parse a serialised transaction. Raises only ValueError: if it is malformed or has an invalid signature."""
+    """Parse a serialised transaction. If it is malformed or has an invalid signature, raises ValueError and no
+    other error.
+    """
     transaction = _parsed(serialized)
     message = transaction.message
     if not isinstance(message, Message | MessageV0):
@@ -111,7 +113,9 @@ def read_message(serialized: bytes) -> SolanaMessage:
 
 
 def read_action(action: SolanaTransaction | SolanaInstructions, payer: str) -> SolanaMessage:
-    """Parse an action in either form; `payer` pays the fee of bare instructions. Raises only ValueError."""
+    """Parse an action: a transaction or bare instructions. `payer` pays the fee of bare instructions. Raises only
+    ValueError.
+    """
     return (
         read_message(action.serialized)
         if isinstance(action, SolanaTransaction)
@@ -150,9 +154,9 @@ def message_of(action: SolanaInstructions, payer: str) -> SolanaMessage:
 
 
 def highest_fee(message: SolanaMessage) -> int:
-    """Return the largest possible network fee in lamports: signatures plus compute units.
+    """Return the largest possible network fee in lamports, for signatures and compute units.
 
-    Signatures for the native verifier programs cost the same as those of the signers.
+    Signatures that the native verifier programs check cost as much as those of the signers.
     """
     signatures, units, price = len(message.signers), MAX_UNITS, 0
     for instruction in message.instructions:
@@ -168,7 +172,7 @@ def highest_fee(message: SolanaMessage) -> int:
 
 
 def uses_durable_nonce(message: SolanaMessage) -> bool:
-    """Return whether the message uses a durable nonce, which never expires, instead of a blockhash."""
+    """Whether the message uses a durable nonce, which never expires, instead of a blockhash."""
     return any(
         instruction.program == SYSTEM and instruction.data[:4] == _ADVANCE_NONCE
         for instruction in message.instructions
@@ -205,7 +209,7 @@ def unsigned_copy(serialized: bytes, blockhash: str) -> bytes:
 
 
 def _parsed(serialized: bytes) -> VersionedTransaction:
-    """Parse a transaction. Raises ValueError for any failure in solders, including its panics."""
+    """Parse a transaction. Raises ValueError for all failures in solders, including panics."""
     if not 0 < len(serialized) <= MAX_BYTES:
         raise ValueError("the transaction is empty or too large")
     try:

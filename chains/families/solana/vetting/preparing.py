@@ -1,8 +1,8 @@
 """Prepare a routing provider's action: check that only the sender must sign, simulate it and enforce spending limits.
 
-The wallet gets exactly the bytes that were simulated. A provider's transaction is used as it is, except for a new
-blockhash if it has no signatures; bare instructions are compiled into a transaction. A simulation is no proof, because
-a program may behave differently later. Therefore the catalogue restricts which programs may be called at all.
+A provider's transaction stays as it is, but gets a new blockhash if it has no signatures. Bare instructions are
+compiled into a transaction. The wallet gets exactly the bytes that were simulated. A simulation is no proof, because a
+program may behave differently later. So only programs in the catalogue may be called at all.
 """
 
 import base64
@@ -53,7 +53,7 @@ _BUDGET_CODES = (b"\x00", b"\x02", b"\x03")
 
 @dataclass(frozen=True)
 class _Wallet:
-    """The sender's balances in lamports and base units, and the chain state needed to build the transaction."""
+    """The sender's balances in lamports and base units, and the chain's state for building the transaction."""
 
     coins: int
     tokens: int
@@ -78,7 +78,7 @@ class _Draft:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The compute units used by a successful simulation, and the lamports left to the sender."""
+    """The compute units that a successful simulation used, and the sender's remaining lamports."""
 
     units: int | None
     left: int
@@ -92,7 +92,7 @@ def prepare(
     *,
     simulate: bool,
 ) -> str:
-    """Return the unsigned transaction in base64; see `ChainClient.prepare`. Raises TransferRefused and ChainError."""
+    """Return the unsigned transaction in base64. Raises TransferRefused and ChainError."""
     try:
         if isinstance(action, SolanaInstructions):
             action = _without_budget(action)
@@ -117,7 +117,7 @@ def prepare(
 
 
 def _require_signable(message: SolanaMessage, sender: str) -> SolanaMessage:
-    """Return the message if only the sender's signature is missing. Raises ValueError."""
+    """Raise ValueError if a signature other than the sender's is missing. Return the message."""
     if message.fee_payer != sender:
         raise ValueError("another wallet is the transaction's fee payer")
     if message.missing != (sender,):
@@ -234,7 +234,7 @@ def _require_funds(wallet: _Wallet, spending: Spending) -> None:
 def _simulated(rpc: JsonRpc, draft: _Draft, sender: str, spending: Spending, wallet: _Wallet) -> _Outcome:
     """Simulate the draft. Raises TransferRefused if it fails or exceeds `spending`."""
     before = _before(rpc, draft.writable)
-    # Only token accounts, new accounts and the wallet matter; others may be large.
+    # Only token accounts, new accounts and the wallet can show debits. Other accounts may be large.
     addresses = [key for key in draft.writable if key == sender or _may_be_the_senders(before[key])]
     options = {
         "encoding": "base64",
@@ -285,7 +285,9 @@ def _refusal(simulation: Simulation, wallet: _Wallet, spending: Spending, fee: i
 
 
 def _require_fee(left: int, wallet: _Wallet, fee: int) -> None:
-    """Raise TransferRefused unless the remaining lamports pay for compute units: the simulation doesn't charge them."""
+    """Raise TransferRefused if the remaining lamports can't pay for compute units, which the simulation doesn't
+    charge.
+    """
     rest = left - fee
     if rest != 0 and rest < wallet.rent_minimum:
         raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.rent_minimum - rest)

@@ -17,7 +17,7 @@ Tables = Mapping[str, Sequence[str]]
 
 
 def read_table(account: Account | None) -> tuple[str, ...]:
-    """Return the keys of a table. Raises ValueError if it is no table or is being closed."""
+    """Return the keys of a table. Raises ValueError if it isn't a table, or is being closed."""
     if account is None or account.owner != _PROGRAM or len(account.data) < _HEAD_BYTES:
         raise ValueError("there is no lookup table at one of the transaction's addresses")
     head, keys = account.data[:_HEAD_BYTES], account.data[_HEAD_BYTES:]
@@ -29,7 +29,7 @@ def read_table(account: Account | None) -> tuple[str, ...]:
 
 
 def writable_accounts(message: SolanaMessage, tables: Tables) -> tuple[str, ...]:
-    """Return every account that the transaction may change, each once. Raises ValueError for a missing table entry."""
+    """Return all accounts that the transaction may change, each once. Raises ValueError for a missing table entry."""
     found = dict.fromkeys(message.writable)
     for use in message.lookup_tables:
         keys = tables.get(use.table, ())

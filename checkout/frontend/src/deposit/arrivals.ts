@@ -1,11 +1,11 @@
-/** The payments that arrived or are under way, as the screen with the deposit address shows them. */
+/** The payments on the screen with the deposit address: those that arrived, and those under way. */
 
 import { amountOf } from "../money";
 import type { Amount, Checkout, Payment } from "../server/types";
 
 /**
- * The amount left to send once all payments under way have arrived; null if nothing is left. A payment whose amount is
- * unknown may pay everything, so nothing is left then.
+ * The amount left to send after all payments under way have arrived, or null if nothing is left. If the amount of a
+ * payment is unknown, it may pay everything: the result is null.
  */
 export function leftToSend({ amount_remaining: remaining }: Checkout, underWay: readonly Payment[]): Amount | null {
   let left = BigInt(remaining.raw);

@@ -1,4 +1,4 @@
-/** Paying to the deposit address. The script for it is loaded when the customer chooses this way. */
+/** Shows the deposit address. The script for it is loaded when the customer chooses this way to pay. */
 
 import { copy } from "../copy";
 import { bad, info } from "../flow/notices";
@@ -25,7 +25,7 @@ export class DepositWay {
     const { stage, means } = this;
     const current = stage.begin();
     stage.go({ at: "preparing" });
-    // The server provides the file name, which may contain a digest.
+    // The file name may contain a digest, so the server provides it.
     const part = await (import(means.depositScript) as Promise<Part>).catch(() => null);
     if (!current()) return;
     if (!part) return stage.restart(bad(copy.notices.pageIncomplete));
@@ -33,11 +33,11 @@ export class DepositWay {
     if (!this.address || !current()) return;
     stage.go({ at: "deposit", address: this.address, part });
     means.events.choseAddress();
-    // From now on, the request's state has the address.
+    // From now on, the request's state contains the address.
     means.events.requestChanged();
   }
 
-  /** The server doesn't show the address any more: the feature was switched off. Money on its way is still credited. */
+  /** The feature was switched off, so the server no longer shows the address. Money on its way is still credited. */
   withdraw(): void {
     this.address = null;
     if (this.stage.step.at === "deposit") this.stage.restart(info(messageFor("refusal", "deposit_address_unavailable", "")));

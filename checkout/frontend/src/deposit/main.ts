@@ -1,4 +1,7 @@
-/** The screen with the deposit address: where to send, how much, and what has arrived. Loaded when the customer chooses this way. */
+/**
+ * The screen with the deposit address: where to send, how much, and the payments so far. It is loaded when the customer
+ * chooses this way.
+ */
 
 import { codeOf } from "../code";
 import { copy } from "../copy";
@@ -53,14 +56,14 @@ export function depositScreen(address: string, checkout: Checkout, underWay: rea
           smallPrint(words.slow(merchant.name)),
         ),
       ),
-      // A payment under way can't be reversed, so the customer must not pay its part in another way.
+      // The customer can't take back a payment under way, so the other ways to pay are hidden.
       underWay.length === 0 && actions(button("other-way", "quiet", words.otherWay, back)),
     ],
     rest ?? words.waiting,
   );
 }
 
-/** A fact with a button that copies its element. */
+/** A fact with a button that copies its value. */
 function copyRow(name: string, label: string, value: HTMLElement, unit = ""): HTMLElement {
   const pressed = el("button", { type: "button", class: "copy", "data-copy": value.id, "aria-label": label }, words.copy);
   const shown = el("span", {}, value, " ", unit && el("bdi", {}, unit), " ", pressed);

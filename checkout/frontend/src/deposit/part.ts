@@ -1,4 +1,4 @@
-/** The part of the lazily loaded script that the page's screens use. */
+/** The functions of the deposit address's script that the page uses. */
 
 import type { Screen } from "../screens/panel";
 import type { Amount, Checkout, Payment } from "../server/types";

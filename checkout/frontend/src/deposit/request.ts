@@ -2,21 +2,21 @@
 
 import type { Means, Stage } from "../flow/stage";
 
-/** Return the address; null if there is none, or if the customer left meanwhile. */
+/** Return the address, or null if there is none or the customer has left meanwhile. */
 export async function requestAddress(stage: Stage, { api, checkout }: Means, current: () => boolean): Promise<string | null> {
   try {
     const address = checkout().deposit_address ?? (await api.showDepositAddress());
     return current() ? address : null;
   } catch (error) {
     if (!current()) return null;
-    // Not `instanceof ApiError`: the page's script has its own copy of that class.
+    // `instanceof ApiError` doesn't work here, because the page's script has its own copy of that class.
     if ((error as { code?: unknown }).code === "deposit_address_unavailable") offerManualTransfer();
     stage.restart(stage.serverNotice(error));
     return null;
   }
 }
 
-/** Replace the form for the deposit address by the link to manual transfers. */
+/** Replace the form for the deposit address by the link to the page for manual transfers. */
 function offerManualTransfer(): void {
   document.getElementById("by-address")?.setAttribute("hidden", "");
   document.getElementById("send-yourself")?.removeAttribute("hidden");

@@ -1,4 +1,4 @@
-/** The messages about the deposit address, which the page contains only if the request can have one. */
+/** The messages about the deposit address. The page contains them only if the request can have one. */
 
 import { say } from "../language";
 

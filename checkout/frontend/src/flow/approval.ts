@@ -1,6 +1,7 @@
 /**
- * Requests the token approval that a route needs, for exactly its amount, and waits until it is mined. Wallets let the
- * customer lower the amount, so the allowance decides whether the next prompt is another approval or the payment.
+ * Requests the token approval that a route needs, for exactly its amount, and waits until it is mined. Customers can
+ * lower the amount in the wallet. So the new allowance decides whether the next prompt is another approval or the
+ * payment.
  */
 
 import { copy } from "../copy";
@@ -19,9 +20,9 @@ export interface ApprovalResult {
 }
 
 const POLL_MS = 1_500;
-/** The server is polled too, since a transaction that was sped up is mined under another hash. */
+/** A transaction that was sped up gets another hash. The wallet can't find it, so the server is polled too. */
 const POLLS_PER_CHECK = 10;
-/** For wallets that can't report receipts. */
+/** The same for wallets that can't report receipts. */
 const POLLS_WITHOUT_WALLET = 4;
 const SETTLING_CHECKS = 8;
 const SETTLING_MS = 2_000;
@@ -32,7 +33,7 @@ export class ApprovalFlow {
     private readonly api: Api,
   ) {}
 
-  /** Return null if the approval failed, which is shown, or if the customer navigated away. */
+  /** Return null if the approval failed or the customer navigated away. A failure is shown. */
   async run(reviewed: Reviewed, current: () => boolean): Promise<ApprovalResult | null> {
     const { route, wallet } = reviewed;
     if (route.type === "direct" || wallet.family !== "evm" || !route.from.token.contract_address) return { asks: [] };
@@ -50,7 +51,7 @@ export class ApprovalFlow {
       const rest: Ask[] = kind === "reset" ? ["reset", "allow", "pay"] : ["allow", "pay"];
       const next = await this.ask(reviewed, transaction, approval, { asks: [...done, ...rest], at: done.length }, notice, current);
       if (!next || !current()) return null;
-      // After too small an allowance the steps begin again.
+      // The customer has allowed too little, so the steps begin again.
       const isPart = kind === "allow" && next.approval_required;
       done = isPart ? [] : [...done, kind];
       notice = isPart ? partNotice(next) : null;
@@ -60,7 +61,7 @@ export class ApprovalFlow {
     return { asks: done };
   }
 
-  /** Request one approval and wait until the server sees it; return the server's latest answer. */
+  /** Request one approval, and wait until the server sees it. Return the server's latest response. */
   private async ask(
     reviewed: Reviewed,
     transaction: EvmTransaction,
@@ -90,7 +91,7 @@ export class ApprovalFlow {
     return mined;
   }
 
-  /** Poll the wallet's node for the receipt, and less often the server. */
+  /** Poll the wallet's node for the receipt. Poll the server less often. */
   private async mined(
     { wallet, route, option }: Reviewed,
     hash: string,
@@ -115,7 +116,7 @@ export class ApprovalFlow {
     return "mined";
   }
 
-  /** Poll the server, whose node may see the block slightly later than the wallet's. */
+  /** Poll the server. Its node may see the block slightly later than the wallet's node. */
   private async settled(reviewed: Reviewed, before: Approval, current: () => boolean): Promise<Approval | null> {
     let now = before;
     for (let check = 1; check <= SETTLING_CHECKS && current(); check += 1) {
@@ -123,7 +124,7 @@ export class ApprovalFlow {
       if (isFurther(now, before)) return now;
       await pause(SETTLING_MS);
     }
-    // The customer may have allowed the same part again.
+    // The allowance has not changed. The customer may have allowed the same part again.
     if (current()) this.flow.review(reviewed, isZero(now.allowance) ? info(words.notices.approvalUnseen) : partNotice(now));
     return null;
   }
@@ -133,7 +134,7 @@ export class ApprovalFlow {
   }
 }
 
-/** Whether the allowance is another one than before the prompt. */
+/** Whether the allowance has changed since the prompt. */
 function isFurther(now: Approval, before: Approval): boolean {
   return !now.approval_required || now.allowance.raw !== before.allowance.raw;
 }

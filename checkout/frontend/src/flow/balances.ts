@@ -1,10 +1,13 @@
-/** The tokens that the connected wallet can pay with, loaded from the server in two requests and sorted by usefulness. */
+/**
+ * The tokens that the connected wallet can pay with. They are loaded in two requests, and the most useful ones come
+ * first.
+ */
 
 import { isZero, larger } from "../money";
 import type { Api } from "../server/api";
 import type { Amount, Checkout, Held, Token, Unavailable } from "../server/types";
 
-/** A token that the customer can choose; `balance` is null if it couldn't be loaded. */
+/** A token that the customer can choose. `balance` is null if it couldn't be loaded. */
 export interface Option {
   chainId: number;
   token: Token;
@@ -15,12 +18,12 @@ export interface Option {
   isEnough: boolean;
 }
 
-/** The first request covers the tokens that most customers pay with; the second covers everything else. */
+/** The first request loads the tokens that customers use most. The second one loads all others. */
 export class Balances {
   isLoading = false;
   /** Whether at least one of the requests failed. */
   isIncomplete = false;
-  /** Incremented with each change. */
+  /** Increases with each change. */
   version = 0;
   private isLoaded = false;
   private readonly heldTokens = new Map<string, Held>();
@@ -33,7 +36,7 @@ export class Balances {
     private readonly onChange: () => void,
   ) {}
 
-  /** Whether the balance covers the request in the requested token; null if it couldn't be loaded. */
+  /** Whether the balance of the requested token is enough to pay the request. Null if it couldn't be loaded. */
   async hasRequested(): Promise<boolean | null> {
     try {
       const { balances, unavailable } = await this.api.essentialBalances(this.account, [this.checkout().chain_id]);
@@ -45,7 +48,7 @@ export class Balances {
     return requested ? this.isEnough(requested) : null;
   }
 
-  /** Load the balances, or reload them with `isRefresh`. `onChange` is called after each response. */
+  /** Load the balances. With `isRefresh`, load them again. `onChange` is called after each response. */
   async load(isRefresh: boolean): Promise<void> {
     if (this.isLoading || (this.isLoaded && !isRefresh)) return;
     this.isLoading = true;
@@ -62,7 +65,7 @@ export class Balances {
     this.changed();
   }
 
-  /** Load the tokens on a chain that most customers pay with, unless they are loaded. */
+  /** Load the balances of a chain's most used tokens, if they aren't loaded yet. */
   async ensure(chainId: number): Promise<void> {
     if (this.isLoading || this.missing.has(chainId) || this.balanceOf(chainId, "")) return;
     await this.api
@@ -71,7 +74,7 @@ export class Balances {
       .catch(() => undefined);
   }
 
-  /** The balance of a token, or of the chain's coin with an empty address; null if it isn't loaded. */
+  /** The balance of a token. An empty address means the chain's coin. Null if the balance isn't loaded. */
   balanceOf(chainId: number, address: string): Amount | null {
     return this.heldTokens.get(`${chainId}:${address}`)?.balance ?? null;
   }
@@ -82,8 +85,8 @@ export class Balances {
   }
 
   /**
-   * The requested token comes first. The others are sorted by: balance is sufficient, same symbol as the requested
-   * token, in the catalogue, value in US dollars, on the request's chain, symbol.
+   * The requested token comes first. The others are sorted by these criteria: the balance is sufficient, the symbol is
+   * the requested token's, the token is in the catalogue, value in US dollars, it is on the request's chain, symbol.
    */
   options(canHoldRequested: boolean): Option[] {
     const options = [...this.heldTokens.values()].map((held) => this.option(held));
@@ -117,7 +120,7 @@ export class Balances {
     for (const one of held) {
       const key = `${one.chain_id}:${one.token.contract_address}`;
       const earlier = this.heldTokens.get(key);
-      // Keep `sufficient`, which only the first response has.
+      // Keep `sufficient`, because only the first response has it.
       this.heldTokens.set(key, { ...earlier, ...one, usd: one.usd ?? earlier?.usd ?? null });
     }
     for (const { chain_id: chainId } of unavailable) this.missing.add(chainId);

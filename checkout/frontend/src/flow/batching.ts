@@ -1,4 +1,6 @@
-/** Pays a swap with its approvals by one prompt, if the wallet executes atomic batches (EIP-5792). */
+/**
+ * Lets the customer confirm a swap and its approvals in one prompt. The wallet must support atomic batches (EIP-5792).
+ */
 
 import { copy } from "../copy";
 import { words } from "../pay/words";
@@ -13,19 +15,19 @@ import { shownAllowance, shownCall } from "./shown";
 import type { Means, Stage } from "./stage";
 import type { Chosen, Reviewed } from "./states";
 
-/** A call of the batch, with what the customer was shown of it. */
+/** A call of the batch, with the facts that the customer saw about it. */
 interface Call {
   transaction: EvmTransaction;
   shown: Shown;
 }
 
-/** "ordinary": pay by one prompt for each transaction. Every other outcome is shown. */
+/** "ordinary": there was no batch, so each transaction needs a prompt. "shown": the outcome is on the screen. */
 export type Outcome = "ordinary" | "shown";
 
 export class Batching {
-  /** Whether wallets execute batches, by wallet, account and chain. */
+  /** By wallet, account and chain: whether the wallet executes batches. */
   private readonly atomic = new Map<string, boolean>();
-  /** The wallets that rejected one. */
+  /** The wallets that rejected a batch. */
   private readonly refusing = new Set<string>();
 
   constructor(
@@ -33,7 +35,7 @@ export class Batching {
     private readonly means: Means,
   ) {}
 
-  /** Ask the wallet whether it executes batches; the review shows the answer once it is there. */
+  /** Query whether the wallet executes batches. The review shows the result when it arrives. */
   async learn(chosen: Chosen): Promise<void> {
     const batches = this.batchesFor(chosen);
     if (!batches || this.atomic.has(keyOf(chosen))) return;
@@ -41,16 +43,19 @@ export class Batching {
     this.means.events.changed();
   }
 
-  /** Whether the wallet will probably ask once for approval and payment together. */
+  /** Whether the wallet will probably show only one prompt for approval and payment. */
   asksOnce(reviewed: Reviewed): boolean {
     return isSwap(reviewed) && this.batchesFor(reviewed) !== null && this.atomic.get(keyOf(reviewed)) === true;
   }
 
-  /** Pay by a batch if that is possible. `isDue` checks once more, right before the prompt, and shows if it is not. */
+  /**
+   * Pay by a batch if possible. `isDue` checks right before the prompt that the payment is still due. If it isn't, it
+   * shows that.
+   */
   async run(reviewed: Reviewed, isDue: () => Promise<boolean>, current: () => boolean): Promise<Outcome> {
     const { account, option, route } = reviewed;
     const batches = isSwap(reviewed) ? this.batchesFor(reviewed) : null;
-    // The wallet may have changed since the review.
+    // The wallet's settings may have changed since the review.
     if (!batches || !(await batches.areAtomic(account, option.chainId)) || !current()) return "ordinary";
     const approval = await this.means.api.checkApproval(route.id);
     if (!approval.approval_required || !current()) return "ordinary";
@@ -79,7 +84,7 @@ export class Batching {
     return current() ? this.confirm(reviewed, batches, calls, current) : "shown";
   }
 
-  /** Return the calls in order: the approvals, then the payment. */
+  /** Return the calls: first the approvals, then the payment. */
   private async build(reviewed: Reviewed, approval: Approval): Promise<Call[]> {
     const { transactions } = approval;
     const built = await this.means.api.buildTransaction(reviewed.route.id, undefined, true);
@@ -97,7 +102,7 @@ export class Batching {
     const signed = calls.map(({ transaction, shown }) => wallet.read(transaction, shown)).filter((one): one is Signed => one !== null);
     const prompt = events.promptOpened();
     const sent = { id: newBatchId(), chainId: option.chainId, routeId: route.id };
-    // Stored before the wallet is asked: it may execute the batch after this page is closed.
+    // Store the batch before the prompt: the wallet may execute it after this page is closed.
     events.batchOpened(sent, { wallet: wallet.name, account, prompt, seconds: route.duration_seconds });
     flow.go({ at: "confirming", plan: { asks: ["pay"], at: 0 }, signed: signed[signed.length - 1] ?? null, batch: signed, ...reviewed });
     try {
@@ -109,7 +114,7 @@ export class Batching {
     } catch (error) {
       const refusal = refusalOf(error);
       const isUnsent = UNSENT.includes(refusal);
-      // After any other failure the wallet may have sent the batch, so its id stays stored.
+      // After another failure, the wallet may have sent the batch. So its id stays stored.
       if (isUnsent) {
         events.batchDropped(sent.id);
         events.promptAnswered(prompt);
@@ -135,9 +140,9 @@ export class Batching {
   }
 }
 
-/** The second: while a new release is being deployed, an earlier one may still answer. */
+/** During a deployment, a server of an earlier release may respond with the second code. */
 const UNAVAILABLE: readonly string[] = ["batch_unavailable", "parameter_unknown"];
-/** The refusals after which nothing was sent. */
+/** After these refusals, nothing was sent. */
 const UNSENT: readonly string[] = ["rejected", "unauthorized", "unsupported", "batch_refused", "upgrade_refused"];
 
 function isSwap({ wallet, route }: Reviewed): boolean {

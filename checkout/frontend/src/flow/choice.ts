@@ -1,24 +1,24 @@
-/** The token that the customer chose instead of the requested one; it survives a reload. */
+/** The token that the customer chose instead of the requested one. It is stored for a reload of the page. */
 
 import type { Route } from "../server/types";
 import type { Option } from "./balances";
 
 export interface Choice {
   chainId: number;
-  /** The token's contract; empty for the chain's own coin. */
+  /** The token's contract. It is empty for the chain's coin. */
   token: string;
-  /** The tag that identifies the chosen route among the offered ones; empty before one was chosen. */
+  /** The tag of the chosen route, or empty if none was chosen yet. */
   tag: string;
 }
 
-/** Parse a stored choice; null if it is not valid. */
+/** Parse a stored choice. Return null if it is not valid. */
 export function parseChoice(stored: unknown): Choice | null {
   const { chainId, token, tag } = (stored ?? {}) as Partial<Record<keyof Choice, unknown>>;
   const isChoice = typeof chainId === "number" && typeof token === "string" && typeof tag === "string";
   return isChoice ? { chainId, token, tag } : null;
 }
 
-/** Return null for the requested token, which is the default. */
+/** Return null for the requested token, because that is the default. */
 export function choiceOf({ chainId, token, isRequested }: Option, route?: Route): Choice | null {
   return isRequested ? null : { chainId, token: token.contract_address, tag: route ? tagOf(route) : "" };
 }
@@ -27,7 +27,7 @@ export function isSame({ chainId, token }: Choice, option: Option): boolean {
   return option.chainId === chainId && option.token.contract_address === token;
 }
 
-/** The last tag, since the cheapest or fastest route can also have the tag `recommended`, which comes first. */
+/** Use the last tag: the cheapest or fastest route may also be `recommended`, and that tag comes first. */
 export function tagOf({ tags }: Route): string {
   return tags[tags.length - 1] ?? "";
 }

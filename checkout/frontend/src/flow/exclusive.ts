@@ -1,15 +1,18 @@
-/** Lets one tab of this browser at a time ask the wallet to pay one request, by a lock that ends with its tab. */
+/**
+ * Lets only one tab of this browser at a time prompt the wallet to pay a request. A lock does this. It ends with its
+ * tab.
+ */
 
 export class Exclusive {
   private running = 0;
   private release = (): void => undefined;
 
-  /** `name` is the same in all tabs that exclude each other. */
+  /** Tabs with the same `name` exclude each other. */
   constructor(private readonly name: string) {}
 
-  /** Run the work and return true; return false without running it if another tab has not finished its own. */
+  /** Run the work and return true. If another tab is still working, return false and don't run it. */
   async run(work: () => Promise<void>): Promise<boolean> {
-    // A prompt that this tab's customer has left may stay open, so this tab can start again.
+    // The customer may have left a prompt that is still open. So this tab itself can start again.
     if (this.running === 0 && !(await this.acquire())) return false;
     this.running += 1;
     try {
@@ -22,7 +25,7 @@ export class Exclusive {
   }
 
   private acquire(): Promise<boolean> {
-    // Missing in browsers without it and on pages without HTTPS.
+    // Some browsers don't have locks, and pages without HTTPS don't either.
     const locks = (navigator as { locks?: LockManager }).locks;
     if (!locks) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -31,7 +34,7 @@ export class Exclusive {
         resolve(lock !== null);
         return released;
       };
-      // Frames without storage access have no locks.
+      // A frame without storage access can't use locks.
       locks.request(this.name, { ifAvailable: true }, held).catch(() => resolve(true));
     });
   }

@@ -1,4 +1,4 @@
-/** From choosing a wallet to the review of a payment: a state machine with one state per screen. */
+/** A state machine from the choice of a wallet to the review of a payment. Each state has a screen. */
 
 import { copy } from "../copy";
 import { DepositWay } from "../deposit/entry";
@@ -16,13 +16,13 @@ import { RouteCache } from "./route-cache";
 import type { Means, PromptKind, Stage } from "./stage";
 import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } from "./states";
 
-/** What the flow uses of the script for a connected wallet. The script also has its screens. */
+/** The part of the script for a connected wallet that the flow uses. The script also contains screens. */
 interface PayPart {
   Batching: typeof Batching;
   Paying: typeof Paying;
 }
 
-/** After this time without an answer, the page hints where the wallet's prompt may be hidden. */
+/** If the wallet has not responded after this time, the page shows where its prompt may be hidden. */
 const SLOW_AFTER_MS = 12_000;
 const LACKING: ReadonlySet<string> = new Set(["insufficient_funds", "insufficient_gas"]);
 const ASKING: readonly At[] = ["connecting", "switching", "approving", "proving", "confirming"];
@@ -36,18 +36,21 @@ export class Flow implements Stage {
   filter = "";
   /** Whether a wallet's prompt has been open for a long time. */
   isSlow = false;
-  /** Seconds until the next request to a busy server; null if none is scheduled. */
+  /** Seconds until the next request to a busy server, or null if none is scheduled. */
   waitsFor: number | null = null;
   readonly routeCache: RouteCache;
   readonly depositWay: DepositWay;
   readonly sponsoredWay: SponsoredWay;
-  /** What is needed once a wallet is connected; null until it is loaded. */
+  /** The script for a connected wallet, or null until it is loaded. */
   part: PayPart | null = null;
   private batching: Batching | null = null;
   private paying: Paying | null = null;
   private readonly openPrompts: Record<PromptKind, number> = { payment: 0, other: 0 };
   private turn = 0;
-  /** Whether this wallet's tokens were shown, and the requested token if its review came before them. */
+  /**
+   * Whether the page has shown this wallet's tokens. If it first showed the review of the requested token,
+   * `reviewedFirst` is that token.
+   */
   private hasShownTokens = false;
   private reviewedFirst: Option | null = null;
   private unwatch: (() => void) | null = null;
@@ -59,7 +62,7 @@ export class Flow implements Stage {
     this.sponsoredWay = new SponsoredWay(this, means);
   }
 
-  /** Whether the wallet has yet to answer a prompt, also after the customer has left its screen. */
+  /** Whether a prompt of the wallet is open. It stays open after the customer has left the screen. */
   get isPromptOpen(): boolean {
     return this.isPaymentOpen || this.openPrompts.other > 0;
   }
@@ -68,7 +71,7 @@ export class Flow implements Stage {
     return this.openPrompts.payment > 0;
   }
 
-  /** Whether the wallet will probably ask once for the reviewed payment and its approval. */
+  /** Whether the wallet will probably show only one prompt for the reviewed payment and its approval. */
   get asksOnce(): boolean {
     return this.step.at === "review" && this.batching?.asksOnce(this.step) === true;
   }
@@ -83,7 +86,7 @@ export class Flow implements Stage {
     }
   }
 
-  /** Go back to the list of wallets. `Paying` still stores the hash if the wallet answers an open prompt. */
+  /** Go back to the list of wallets. If the customer then confirms an open prompt, `Paying` still stores the hash. */
   restart(notice?: Notice): void {
     this.turn += 1;
     this.unwatch?.();
@@ -108,7 +111,7 @@ export class Flow implements Stage {
     }
   }
 
-  /** Continue with the wallet and the token from before the reload, if the wallet still shares an account. */
+  /** After a reload, continue with the same wallet and token, if the wallet still shares an account. */
   async resume(wallet: Wallet, choice: Choice | null): Promise<void> {
     const current = this.begin();
     const [account] = await wallet.accounts().catch(() => []);
@@ -162,13 +165,16 @@ export class Flow implements Stage {
     this.go({ at: "routes", wallet, account, option, routes });
   }
 
-  /** Pay by the reviewed route, unless the review now shows a different one. */
+  /** Pay by the reviewed route. Do nothing if the review now shows a different route. */
   async pay({ account, route }: Reviewed): Promise<void> {
     const { step } = this;
     if (step.at === "review" && step.account === account && step.route === route) await this.paying?.start(step);
   }
 
-  /** Return to the review because the customer can't find the wallet's prompt. A late answer is still handled. */
+  /**
+   * Return to the review because the customer can't find the wallet's prompt. If the customer confirms it later, that
+   * still works.
+   */
   leavePrompt(): void {
     const { step } = this;
     const isAsking =
@@ -180,7 +186,7 @@ export class Flow implements Stage {
     this.review(step, info(isMining ? copy.notices.stoppedWaiting : copy.notices.leftOpen[at]));
   }
 
-  /** How many steps back there are to the list of wallets. */
+  /** The number of steps back to the list of wallets. */
   get depth(): number {
     const { step } = this;
     if (step.at === "choose") return 0;
@@ -222,7 +228,7 @@ export class Flow implements Stage {
     return this.hasShownTokens || !option.isRequested;
   }
 
-  /** Load routes for the chosen token, and review the one with the tag, or else the recommended one. */
+  /** Load routes for the chosen token. Review the route with the tag, or the recommended one if there is none. */
   async quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag = ""): Promise<void> {
     const { wallet, account, option } = chosen;
     this.means.events.chose(choiceOf(option));
@@ -237,7 +243,7 @@ export class Flow implements Stage {
       this.review({ wallet, account, option, route, routes }, notice);
       this.means.events.chose(choiceOf(option, route));
       if (route.type !== "direct") void this.batching?.learn(chosen);
-      // The review shows what the wallet lacks.
+      // The review needs the balances: it shows if one is too low.
       void this.balances?.ensure(option.chainId);
     } catch (error) {
       if (current()) this.unquoted(chosen, error);
@@ -253,7 +259,7 @@ export class Flow implements Stage {
     this.go({ at: "blocked", wallet, account, option, notice, canRetry });
   }
 
-  /** Return the notice for a server error. Reloads the request if the error says that it has changed. */
+  /** Return the notice for a server error. If the error means that the request has changed, reload the request. */
   serverNotice(error: unknown): Notice {
     if (!(error instanceof ApiError)) throw error;
     if (["payment_in_progress", "payment_request_not_active"].includes(error.code)) {
@@ -285,14 +291,16 @@ export class Flow implements Stage {
     this.slowTimer = isPromptOpen ? setTimeout(onTimeout, SLOW_AFTER_MS) : null;
   }
 
-  /** Cancel the current operation and start a new one; the returned function tells whether it is still the current one. */
+  /**
+   * Cancel the current operation and start a new one. The returned function tells whether the new one is still current.
+   */
   begin(): () => boolean {
     this.turn += 1;
     const mine = this.turn;
     return () => mine === this.turn;
   }
 
-  /** Go straight to the review if the wallet holds enough of the requested token; otherwise show all tokens. */
+  /** If the wallet has enough of the requested token, go to the review. Otherwise show all tokens. */
   private async look(
     connected: Connected,
     current: () => boolean,
@@ -313,9 +321,9 @@ export class Flow implements Stage {
     else this.showTokens(notice);
   }
 
-  /** Load what is needed once a wallet is connected; return false if it can't be loaded. */
+  /** Load the script for a connected wallet. Return false if it can't be loaded. */
   private async load(): Promise<boolean> {
-    // The server provides the file name, which may contain a digest.
+    // The file name may contain a digest, so the server provides it.
     const part = this.part ?? (await (import(this.means.payScript) as Promise<PayPart>).catch(() => null));
     if (!part || this.part) return part !== null;
     const batching = new part.Batching(this, this.means);
@@ -332,7 +340,7 @@ export class Flow implements Stage {
     await this.look(connected, current, undefined, choice);
   }
 
-  /** Quote the token that was chosen before the reload, or show all tokens if its balance is now too low. */
+  /** Quote the token that was chosen before the reload. If its balance is now too low, show all tokens. */
   private async restoreChoice(connected: Connected, choice: Choice, current: () => boolean): Promise<void> {
     const { balances } = this;
     await balances?.load(false);
@@ -342,7 +350,7 @@ export class Flow implements Stage {
     else this.showTokens();
   }
 
-  /** Continue when the customer answers the connection prompt that is already open. */
+  /** The wallet already shows a prompt to connect. Continue when the customer confirms it. */
   private awaitOpenPrompt(wallet: Wallet): void {
     const current = this.begin();
     this.unwatch = wallet.watch({
@@ -369,7 +377,7 @@ export class Flow implements Stage {
     });
   }
 
-  /** Whether the wallet still shows the reviewed account. Checked before each prompt. */
+  /** Whether the wallet still uses the reviewed account. It is checked before each prompt. */
   async holds({ wallet, account }: Connected, current: () => boolean): Promise<boolean> {
     const shown = wallet.family === "evm" ? await wallet.accounts() : [account];
     if (!current()) return false;
@@ -379,7 +387,7 @@ export class Flow implements Stage {
   }
 
   private accountChanged(wallet: Wallet, account: string | null): void {
-    // Once the wallet holds a transaction, its `from` is fixed.
+    // The wallet already has the transaction, so its account can't change.
     if (this.step.at === "confirming" || !("account" in this.step)) return;
     if (!account) {
       this.restart(info(copy.notices.walletGone));

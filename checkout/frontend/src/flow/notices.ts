@@ -1,4 +1,4 @@
-/** The messages for a wallet that refuses or fails. */
+/** The messages if a wallet rejects a request or fails. */
 
 import { copy } from "../copy";
 import { refusalOf, refused } from "../wallets/refusals";
@@ -7,7 +7,7 @@ import type { Wallet } from "../wallets/wallet";
 export interface Notice {
   tone: "info" | "error";
   text: string;
-  /** The wallet has too little to pay: other ways come first. */
+  /** The wallet has too little to pay, so the screen shows other ways first. */
   isLacking?: true;
 }
 
@@ -24,11 +24,11 @@ export function connectionNotice(error: unknown, wallet: Wallet): Notice {
   return refusalOf(error) === "rejected" ? info(copy.notices.rejectedConnection) : walletNotice(error, wallet);
 }
 
-/** The notice for a failed network switch, with the next step. */
+/** The notice about a failed network switch, with the next step. */
 export function switchNotice(error: unknown, wallet: Wallet, chain: string, chainId: number): Notice {
   const refusal = refusalOf(error);
   if (refusal === "rejected") return info(copy.notices.rejectedSwitch(chain));
-  // Wallets that can't add networks return various codes; the next step is the same for all.
+  // Wallets that can't add networks return various codes. The next step is the same for all of them.
   if (["unknown_chain", "unsupported", "other"].includes(refusal)) return bad(copy.notices.addNetwork(chain, chainId));
   return walletNotice(error, wallet);
 }

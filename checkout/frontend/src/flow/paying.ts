@@ -1,4 +1,4 @@
-/** From the review to a sent transaction: switch the network, approve the token, build the transaction, send it. */
+/** Pays after the review: switch the network, approve the token, build the transaction, send it. */
 
 import { copy } from "../copy";
 import { words } from "../pay/words";
@@ -19,7 +19,7 @@ import type { Ask, Plan, Ready, Reviewed } from "./states";
 
 const PROOF_ATTEMPTS = 4;
 const PROOF_PAUSE_SECONDS = 3;
-/** A Solana transaction can be sent for about a minute after it was built. */
+/** A transaction is built again if it is older than this. On Solana, it can be sent for only about a minute. */
 const FRESH_FOR_MS = 20_000;
 
 export class Paying {
@@ -35,7 +35,7 @@ export class Paying {
     this.exclusive = new Exclusive(`quittance:${means.checkout().id}`);
   }
 
-  /** Pay by the reviewed route; every outcome is shown as a step of the flow. */
+  /** Pay by the reviewed route. Each outcome is a step of the flow. */
   async start({ wallet, account, option, route, routes, binding }: Reviewed): Promise<void> {
     const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}), ...(binding ? { binding } : {}) };
     const current = this.flow.begin();
@@ -67,8 +67,10 @@ export class Paying {
     }
   }
 
-  /** Ask the server and this browser's other tabs again whether this payment is due. If not, show why and return
-   * false. */
+  /**
+   * Check with the server and with this browser's other tabs that the payment is still due. If not, show why and return
+   * false.
+   */
   private async isDue({ wallet, account, option, route, routes }: Reviewed, current: () => boolean): Promise<boolean> {
     const { flow } = this;
     const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
@@ -99,7 +101,9 @@ export class Paying {
     }
   }
 
-  /** Build the reviewed transaction; if the route has expired, get a new one. Return null after showing a failure. */
+  /**
+   * Build the reviewed transaction. If the route has expired, get a new one. If that fails, show it and return null.
+   */
   private async build(reviewed: Reviewed, approval: ApprovalResult, current: () => boolean): Promise<Ready | null> {
     const { flow } = this;
     let { route } = reviewed;
@@ -123,7 +127,7 @@ export class Paying {
         const isUnsponsored = route.sponsored && !renewed.sponsored;
         const changed = isUnsponsored ? copy.sponsored.unavailable : words.notices.amountChanged;
         const notice = isSwap ? words.notices.priceChanged(approval.asks.length > 0) : changed;
-        // Without `routes`: the other routes have expired, too.
+        // `routes` is left out, because the other routes have expired, too.
         const { wallet, account, option, binding } = reviewed;
         flow.review({ wallet, account, option, route: renewed, ...(binding ? { binding } : {}) }, info(notice));
         return null;
@@ -132,7 +136,7 @@ export class Paying {
     }
   }
 
-  /** The closest replacement for an expired route, or a message that explains why there is none. */
+  /** The route that is most like the expired one, or the reason why there is none. */
   private async renewed({ wallet, account, option, route }: Reviewed): Promise<Route | string> {
     const { routeCache, sponsoredWay } = this.flow;
     routeCache.clear();
@@ -159,7 +163,7 @@ export class Paying {
     return { kind: "transfer", account, chainId, token, recipient, rawAmount: route.from.amount.raw };
   }
 
-  /** Have the wallet sign the payer proof and submit it; return null after showing a failure. */
+  /** Have the wallet sign the payer proof, and submit it. If that fails, show it and return null. */
   private async prove(ready: Ready, current: () => boolean): Promise<Ready | null> {
     const { flow } = this;
     const { wallet, account, option, route, built, binding } = ready;
@@ -188,7 +192,7 @@ export class Paying {
     return this.checked({ ...ready, built: await this.means.api.buildTransaction(route.id, "payer") }, current);
   }
 
-  /** Submit the signature; retry while the server can't reach a node of the chain. */
+  /** Submit the signature. Retry while the server can't reach a node of the chain. */
   private async submitProof(routeId: string, account: string, signature: string, current: () => boolean): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -202,7 +206,7 @@ export class Paying {
     }
   }
 
-  /** Send the transaction. A hash that the wallet returns is always stored, even if the customer has navigated away. */
+  /** Send the transaction. The hash is always stored, even if the customer has navigated away. */
   private async confirm(ready: Ready, plan: Plan, current: () => boolean): Promise<void> {
     const { flow } = this;
     const { events } = this.means;
@@ -220,13 +224,13 @@ export class Paying {
       flow.restart();
     } catch (error) {
       const isUnsent = ["rejected", "unauthorized", "unsupported", "data_refused"].includes(refusalOf(error));
-      // After any other failure the transaction may have been sent, so the prompt stays recorded as open.
+      // After another failure, the transaction may have been sent. So the prompt still counts as open.
       if (isUnsent) events.promptAnswered(prompt);
       if (refusalOf(error) === "data_refused" && built.binding === "reference" && current()) {
         return flow.review({ ...reviewed, binding: "payer" }, info(words.notices.plainPayment(wallet.name)));
       }
       const notice = paymentNotice(error, wallet);
-      // Mention the remaining permission only if nothing was sent: a sent transaction may have used it.
+      // Mention the token permission only if nothing was sent. A sent transaction may have used it.
       if (current()) flow.review(reviewed, isUnsent ? afterPermission(notice, reviewed) : notice);
       else events.changed();
     }
@@ -238,7 +242,7 @@ export class Paying {
   }
 
   private async stopped(error: unknown, reviewed: Reviewed, current: () => boolean): Promise<void> {
-    // Approvals can take longer than an offer is valid.
+    // The route can expire while approvals are mined.
     if (isExpiry(error)) {
       this.flow.routeCache.clear();
       await this.flow.quote(reviewed, current, info(words.notices.priceChanged(true)), tagOf(reviewed.route));
@@ -257,7 +261,7 @@ export class Paying {
   }
 }
 
-/** Add to the notice that the token permission remains although nothing was paid. */
+/** Add to the notice that nothing was paid, but the token permission remains. */
 function afterPermission({ tone, text }: Notice, { wallet, route }: Reviewed): Notice {
   const isGiven = wallet.family === "evm" && spenderOf(route) !== null && route.from.token.contract_address !== "";
   return { tone, text: isGiven ? `${text} ${words.notices.permissionStays(route.from.token.symbol)}` : text };

@@ -1,4 +1,4 @@
-/** A cache of the offered routes: requested once per token and kept until they expire. */
+/** A cache of the offered routes. They are requested once per token, and kept until they expire. */
 
 import { copy } from "../copy";
 import { messageFor } from "../language";
@@ -8,15 +8,15 @@ import type { Amount, Checkout, Route } from "../server/types";
 import type { Option } from "./balances";
 
 const MARGIN_MS = 5_000;
-/** Bridge fees that are charged on top change with every block, and the review shows this margin. */
+/** A bridge's fee on top of the amount changes with every block. The review says that it may grow by this much. */
 const MOST_GROWTH_PERCENT = 10n;
 
-/** Routes, the recommended one first; or a message that explains why there are none. */
+/** Routes with the recommended one first, or a message that explains why there are none. */
 export type RoutesOrReason = Route[] | string;
 
 export class RouteCache {
   private readonly requests = new Map<string, Promise<RoutesOrReason>>();
-  /** The remaining amount that each route pays, by the route's id. */
+  /** By the route's id: the remaining amount for which it was requested. */
   private readonly amounts = new Map<string, string>();
 
   constructor(
@@ -31,12 +31,12 @@ export class RouteCache {
     if (cached && typeof cached !== "string" && cached.every((route) => this.isFresh(route))) return cached;
     const request = this.load(account, option);
     this.requests.set(key, request);
-    // Don't cache a failed request, so that the next call retries.
+    // A failed request is not cached, so the next call retries.
     request.catch(() => this.requests.delete(key));
     return request;
   }
 
-  /** Forget the offers, so that the next call loads new ones. */
+  /** Clear the cache. The next call loads new routes. */
   clear(): void {
     this.requests.clear();
   }
@@ -45,7 +45,7 @@ export class RouteCache {
     return Date.parse(route.expires_at) - MARGIN_MS > this.now();
   }
 
-  /** Whether the route pays exactly what remains now. */
+  /** Whether the route pays exactly the amount that remains now. */
   paysTheRest({ id }: Route): boolean {
     return this.amounts.get(id) === this.checkout().amount_remaining.raw;
   }
@@ -58,22 +58,25 @@ export class RouteCache {
   }
 }
 
-/** The bridges and exchanges that a route goes through, by name. */
+/** The names of the bridges and exchanges that the route uses. */
 export function toolsOf(route: Route): string[] {
   return [...new Set(route.steps.flatMap(({ tool }) => (tool ? [tool] : [])))];
 }
 
-/** The contract that the wallet's transaction calls; null if it calls the token or pays the merchant directly. */
+/**
+ * The provider's contract that the wallet's transaction calls. Null if the transaction calls the token or pays the
+ * merchant directly.
+ */
 export function contractOf(route: Route): string | null {
   return route.steps.find((step) => step.contract_address)?.contract_address ?? null;
 }
 
-/** The contract that needs an approval; null if none does. */
+/** The contract that needs an approval, or null if none does. */
 export function spenderOf(route: Route): string | null {
   return route.steps.find((step) => step.spender)?.spender ?? null;
 }
 
-/** The total of the paying token that leaves the wallet: the amount, plus the fees charged on top in that token. */
+/** The amount of the paying token that leaves the wallet, with the fees that are charged on top in this token. */
 export function outlayOf({ from, fees }: Route): Amount {
   const { contract_address: address, decimals } = from.token;
   const onTop = fees.filter(({ token, included }) => {
@@ -84,13 +87,13 @@ export function outlayOf({ from, fees }: Route): Amount {
   return amountOf(sum.toString(), decimals);
 }
 
-/** The total cost in US dollars, or null if unknown. Excludes the network fee if that has no known price. */
+/** The total cost in US dollars, or null if unknown. If the network fee has no known price, it is not included. */
 export function totalUsd({ from, fees, gas }: Route): string | null {
   const onTop = fees.filter(({ included }) => !included).map(({ usd }) => usd);
   return sum([from.usd, ...onTop, gas?.usd ?? "0"]);
 }
 
-/** The most native coin that the route may spend, besides the network fee, in base units. */
+/** The maximum of the native coin that the route may spend, in base units and without the network fee. */
 export function mostCoins(route: Route): bigint {
   const paid = route.from.token.contract_address ? 0n : BigInt(route.from.amount.raw);
   const onTop = route.fees.reduce((sum, { included, amount }) => (included ? sum : sum + BigInt(amount?.raw ?? 0)), 0n);

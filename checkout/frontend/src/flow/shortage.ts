@@ -1,4 +1,4 @@
-/** What the connected wallet lacks to pay by a route, as far as its balances are known. */
+/** Checks whether the connected wallet has enough to pay by a route. Unknown balances count as enough. */
 
 import { amountOf } from "../money";
 import type { Amount, Route } from "../server/types";
@@ -12,7 +12,7 @@ export interface Shortage {
   symbol: string;
 }
 
-/** The balance of a token on the route's chain, or of its coin with an empty address; null if unknown. */
+/** The balance of a token on the route's chain, or null if unknown. An empty address means the chain's coin. */
 export type BalanceOf = (address: string) => Amount | null;
 
 export function shortageOf(route: Route, balanceOf: BalanceOf): Shortage | null {
@@ -27,7 +27,7 @@ export function shortageOf(route: Route, balanceOf: BalanceOf): Shortage | null 
   return null;
 }
 
-/** The network fee, and the fees paid beside the amount in the chain's coin, in base units. */
+/** The network fee and other fees in the chain's coin that are not part of the amount, in base units. */
 function coinFees({ from, fees, gas }: Route): bigint {
   const own = fees.filter(({ included, token }) => {
     const isHere = (token.chain_id ?? from.chain_id) === from.chain_id;

@@ -1,4 +1,4 @@
-/** What the customer reviewed, in the form that a wallet compares with a transaction. */
+/** The facts that the customer reviewed. The wallet's transaction is compared with them. */
 
 import type { Approval } from "../server/types";
 import type { Shown } from "../wallets/wallet";
@@ -12,7 +12,7 @@ export function shownAllowance({ account, option, route }: Reviewed, { spender }
     account,
     chainId: option.chainId,
     token: route.from.token,
-    // The spender must still be the one in the route that the customer reviewed.
+    // The spender must be the one in the reviewed route.
     spender: spender?.toLowerCase() === shown.toLowerCase() ? shown : "",
     rawAmount: kind === "reset" ? "0" : route.from.amount.raw,
   };

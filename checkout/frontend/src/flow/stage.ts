@@ -1,4 +1,4 @@
-/** The interfaces of the flow: its dependencies (`Means`), and what the payment steps use of it (`Stage`). */
+/** Interfaces of the flow: its dependencies (`Means`), and the part that the payment steps use (`Stage`). */
 
 import type { Chains } from "../chains";
 import type { Api, ApiError } from "../server/api";
@@ -13,9 +13,9 @@ import type { Chosen, Connected, Plan, Ready, Reviewed, Step } from "./states";
 
 export interface FlowEvents {
   changed(): void;
-  /** A wallet was connected; null after a disconnect. */
+  /** A wallet was connected, or disconnected if it is null. */
   connected(wallet: Wallet | null): void;
-  /** The customer chose another token than the requested one; null for the requested one, or if nothing is chosen. */
+  /** The customer chose another token than the requested one. Null: the requested token, or no token yet. */
   chose(choice: Choice | null): void;
   /** The deposit address is shown. */
   choseAddress(): void;
@@ -23,18 +23,21 @@ export interface FlowEvents {
   promptOpened(): number;
   promptAnswered(prompt: number): void;
   sent(transaction: SentTransaction, by: Sender): void;
-  /** A batch is sent to a wallet. */
+  /** A batch is about to be sent to a wallet. */
   batchOpened(batch: SentBatch, by: Sender): void;
-  /** The wallet has the batch, under its own id. */
+  /** The wallet has the batch, and has given it the id `walletId`. */
   batchSent(id: string, walletId: string): void;
   /** The batch was not sent. */
   batchDropped(id: string): void;
-  /** Submit a signed transfer; resolves once the server has it, or with the reason why it never will. */
+  /**
+   * Submit a signed transfer. Resolves to null when the server has it, or to the error if the server rejects it for
+   * good.
+   */
   signed(transfer: SignedTransfer): Promise<ApiError | null>;
   requestChanged(): void;
 }
 
-/** Confirming a payment moves money; an approval or a signature doesn't. */
+/** A payment moves money when it is confirmed. Approvals and signatures ("other") don't. */
 export type PromptKind = "payment" | "other";
 
 /** The flow's dependencies. */
@@ -48,23 +51,23 @@ export interface Means {
   events: FlowEvents;
   /** Whether this deployment offers payments with other tokens. */
   offersSwaps: boolean;
-  /** Whether batches may be offered: not after one whose outcome is in doubt. */
+  /** Whether batches may be used. After a batch with an unknown outcome, they may not. */
   mayBatch: () => boolean;
-  /** Whether the customer pays the network fee although a sponsored route may be offered; it survives a reload. */
+  /** `paysFee`: the customer pays the network fee, even if a sponsored route is offered. It is stored for a reload. */
   choice: { paysFee: boolean };
-  /** The URL of the script that shows the deposit address; empty if the request can't have one. */
+  /** The URL of the script that shows the deposit address. It is empty if the request can't have one. */
   depositScript: string;
   /** The URL of the script for a connected wallet. */
   payScript: string;
-  /** The URL of the script for sponsored payments; empty if the request can't have one. */
+  /** The URL of the script for sponsored payments. It is empty if the request can't have one. */
   sponsoredScript: string;
-  /** The same wallet on the other chain family, if it has been detected. */
+  /** The same wallet on the other chain family, or null if it wasn't detected. */
   siblingOf: (wallet: Wallet) => Wallet | null;
 }
 
-/** What the payment steps need of sponsored payments. */
+/** The functions for sponsored payments that the payment steps use. */
 export interface SponsoredRoutes {
-  /** The offered routes without those that this wallet or this page can't pay by. */
+  /** The offered routes by which this wallet and this page can pay. */
   usable(routes: Route[], wallet: Wallet): Route[];
   /** The new route that replaces this one. */
   renewed(routes: readonly Route[], route: Route): Route | undefined;
@@ -72,7 +75,7 @@ export interface SponsoredRoutes {
   matches(ready: Ready): Promise<boolean>;
   /** Have the wallet sign the transfer, and submit the signature. */
   confirm(ready: Ready, plan: Plan, current: () => boolean): Promise<void>;
-  /** Let the customer pay the network fee, and say why. */
+  /** Let the customer pay the network fee, with a notice that explains why. */
   fallBack(reviewed: Reviewed, notice: Notice, current: () => boolean): Promise<void>;
 }
 
@@ -82,18 +85,20 @@ export interface Stage {
   readonly routeCache: RouteCache;
   readonly sponsoredWay: SponsoredRoutes;
   readonly means: Means;
-  /** Cancel the current operation and start a new one; the returned function tells whether it is still the current one. */
+  /**
+   * Cancel the current operation and start a new one. The returned function tells whether the new one is still current.
+   */
   begin(): () => boolean;
   go(step: Step): void;
   /** Go back to the list of wallets. */
   restart(notice?: Notice): void;
-  /** Load routes for the chosen token, and review the one with the tag, or else the recommended one. */
+  /** Load routes for the chosen token. Review the route with the tag, or the recommended one if there is none. */
   quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag?: string): Promise<void>;
   review(reviewed: Reviewed, notice?: Notice): void;
-  /** Count the prompt as open until the wallet responds; return its response. */
+  /** Count the prompt as open until the wallet responds. Return the response. */
   prompted<T>(kind: PromptKind, answer: Promise<T>): Promise<T>;
   blocked(chosen: Chosen, notice: Notice, canRetry?: boolean): void;
-  /** Whether the wallet still shows the reviewed account. */
+  /** Whether the wallet still uses the reviewed account. */
   holds(connected: Connected, current: () => boolean): Promise<boolean>;
   /** The notice for a server error. */
   serverNotice(error: unknown): Notice;

@@ -1,4 +1,4 @@
-/** The states from choosing a wallet to a sent transaction, and the transitions between them. */
+/** The states from the choice of a wallet to a sent transaction, and the transitions between them. */
 
 import type { DepositPart } from "../deposit/part";
 import type { BuiltTransaction, Route } from "../server/types";
@@ -19,11 +19,14 @@ export interface Reviewed extends Chosen {
   route: Route;
   /** All offered routes, if there are several. */
   routes?: readonly Route[];
-  /** The wallet refused the reference, so the payment is a plain transfer that its signature binds. */
+  /**
+   * The wallet rejected a transaction with the reference. So the payment is a plain transfer, and a signature of the
+   * wallet binds it.
+   */
   binding?: "payer";
 }
 
-/** What was reviewed, with what the server built for it. */
+/** The reviewed payment with the transaction that the server built for it. */
 export type Ready = Reviewed & { built: BuiltTransaction };
 
 /** A prompt that the wallet shows. */
@@ -50,12 +53,12 @@ export type Step =
   | ({ at: "building" } & Reviewed)
   | ({ at: "approving"; plan: Plan; isMining: boolean; signed: Signed | null; notice?: Notice } & Reviewed)
   | ({ at: "proving"; plan: Plan; isSigned: boolean } & Reviewed)
-  /** `batch`: all calls of one prompt, in order; missing if it is one transaction. */
+  /** `batch`: the calls of the batch, in order. It is missing if the prompt is for one transaction. */
   | ({ at: "confirming"; plan: Plan; signed: Signed | null; batch?: readonly Signed[] } & Reviewed);
 
 export type At = Step["at"];
 
-/** "choose" can be reached from every state: the customer can go back at any time. */
+/** Every state can also change to "choose", because the customer can go back at any time. */
 export const NEXT: Readonly<Record<At, readonly At[]>> = {
   choose: ["connecting", "looking", "preparing"],
   preparing: ["deposit"],

@@ -1,12 +1,12 @@
 /**
- * The browser's Back button goes one step back inside the checkout: each step that the customer goes forward adds an entry
- * to the history, which carries its depth. At the first step, Back leaves the page as usual.
+ * Lets the browser's Back button go one step back inside the checkout. Each step forward adds an entry to the browser's
+ * history, with the number of the step. At the first step, Back leaves the page.
  */
 
 const DEPTH = "quittance";
 
 export interface Steps {
-  /** How many steps the customer is inside the checkout; 0 if Back should leave the page. */
+  /** The number of steps that Back can go. If it is 0, Back leaves the page. */
   depth(): number;
   /** Go one step back. */
   back(): void;
@@ -20,7 +20,9 @@ export class BackButton {
     window.addEventListener("popstate", (event) => this.moved(depthOf(event.state)));
   }
 
-  /** Add an entry for each new step. Entries of steps that the customer left by a button stay, and are skipped later. */
+  /**
+   * Add an entry for each new step. If the customer leaves a step by a button, its entry stays and is skipped later.
+   */
   update(): void {
     for (const depth = this.steps.depth(); this.at < depth; ) {
       this.at += 1;
@@ -30,7 +32,7 @@ export class BackButton {
 
   private moved(to: number): void {
     const isBack = to < this.at;
-    // A link to a place in the page changes the address; going back from it is no step of the checkout.
+    // A link to a place in the page changes the address. To go back from it is not a step of the checkout.
     const isSamePlace = location.href === this.address;
     this.at = to;
     this.address = location.href;

@@ -1,4 +1,4 @@
-/** Follows the batches that wallets of this browser execute, until each has a transaction or has ended without one. */
+/** Follows batches in wallets of this browser. It ends when a batch has a transaction, or has ended without one. */
 
 import { isLost, WATCHED_FOR_MS, type Batch, type BatchEnd } from "../server/batches";
 import type { Outbox } from "../server/outbox";
@@ -8,11 +8,13 @@ import type { Wallet } from "../wallets/wallet";
 const CHECK_EVERY_MS = 2_000;
 
 interface Events {
-  /** Whether the page shows that a prompt is open: its answer comes before what the wallet reports. */
+  /**
+   * Whether the page shows an open prompt. Then the prompt's result counts, not the wallet's report about the batch.
+   */
   isPromptShown(): boolean;
-  /** The batch is on the chain, in this transaction. */
+  /** The batch is in this transaction on the chain. */
   mined(batch: Batch, hash: string): void;
-  /** The page no longer waits for it. The hash is of a transaction that may have paid all the same. */
+  /** The page no longer waits for the batch. `hash` is a transaction that may still have paid, or null. */
   ended(batch: Batch, hash: string | null): void;
   changed(): void;
 }
@@ -30,7 +32,7 @@ export class BatchWatch {
     setInterval(() => void this.check(), CHECK_EVERY_MS);
   }
 
-  /** Ask for each recent batch once. A batch that counts as lost can still turn up. */
+  /** Check each recent batch once, also those that count as lost: a lost batch can still appear. */
   async check(): Promise<void> {
     if (this.isChecking) return;
     this.isChecking = true;
@@ -45,7 +47,7 @@ export class BatchWatch {
     }
   }
 
-  /** Null if the wallet is missing, silent or on another account. */
+  /** The result is null if the wallet is missing, doesn't respond or uses another account. */
   private async outcome({ id, chainId, by }: Batch): Promise<BatchOutcome | null> {
     const listed = this.wallets().find(({ name }) => name === by.wallet);
     const wallet = listed?.family === "evm" ? listed : listed?.sibling?.();
@@ -55,7 +57,7 @@ export class BatchWatch {
   private judge(batch: Batch, outcome: BatchOutcome | null): void {
     if (outcome?.is === "mined") return this.events.mined(batch, outcome.hash);
     const isKnown = outcome !== null && outcome.is !== "unknown";
-    // The page was closed, or the wallet failed, after the customer had confirmed.
+    // The customer has confirmed the batch. Then the page was closed, or the wallet failed.
     if (isKnown && !batch.isConfirmed) this.outbox.confirmBatch(batch.id, batch.id);
     const end = endOf(batch, outcome);
     if (end !== null && end !== batch.ended) {
@@ -77,7 +79,7 @@ function endOf(batch: Batch, outcome: BatchOutcome | null): BatchEnd | null {
     case "pending":
       return isLost(batch, false) ? "lost" : null;
     default:
-      // Nothing was confirmed as far as the page knows; the open prompt has its own warning.
+      // The page doesn't know of a confirmation. The open prompt has its own warning.
       return batch.isConfirmed && isLost(batch, outcome?.is === "unknown") ? "lost" : null;
   }
 }

@@ -1,8 +1,8 @@
-/** The server's clock, and the countdown of the time left to pay. */
+/** The countdown of the time to pay, by the server's clock. */
 
 import { copy } from "../copy";
 
-/** The server's clock: independent of the customer's, which may be wrong. */
+/** The server's clock. It doesn't depend on the customer's clock, which may be wrong. */
 export class ServerClock {
   private offsetMs = 0;
 
@@ -21,10 +21,10 @@ export class ServerClock {
 }
 
 const ANNOUNCED_SECONDS = [300, 60];
-/** The last seconds, in which the countdown is also beside the button that pays. */
+/** For this many seconds at the end, the countdown is also beside the button that pays. */
 const LAST_SECONDS = 120;
 
-/** Shows the time left in `output` each second, announces the last minutes, and calls `onEnd` once at zero. */
+/** Shows the remaining time in `output`, announces the last minutes to screen readers, and calls `onEnd` at zero. */
 export class Countdown {
   private timer: ReturnType<typeof setInterval> | null = null;
   private lastSeconds = Infinity;
@@ -64,7 +64,10 @@ export class Countdown {
     this.drawBeside();
   }
 
-  /** Show the time beside the deposit address, and its last minutes beside the button that pays: the panel may have just drawn them. */
+  /**
+   * Show the time beside the deposit address, and at the end beside the button that pays. Call it after the panel has
+   * drawn them.
+   */
   drawBeside(): void {
     const deposit = document.querySelector(".deposit__time");
     if (deposit) deposit.textContent = this.output.textContent;
@@ -92,7 +95,7 @@ function remaining(seconds: number): string {
   const hours = Math.floor((seconds % 86_400) / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);
   if (days > 0) return copy.daysAndHours(days, hours);
-  // Exactly one hour, a common lifetime, is shown as 60:00.
+  // Exactly one hour is a common lifetime. It is shown as 60:00.
   if (seconds > 3600) return copy.hoursAndMinutes(hours, minutes);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

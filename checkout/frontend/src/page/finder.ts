@@ -1,4 +1,7 @@
-/** The form to submit the hash of a transaction that was sent elsewhere or sped up in the wallet. */
+/**
+ * The form to submit a transaction's hash. The customer needs it if the transaction was sent elsewhere, or sped up in
+ * the wallet.
+ */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -29,14 +32,14 @@ export class Finder {
     this.input?.focus();
   }
 
-  /** Show at the field why the server rejected the hash. Return whether the field still shows this hash. */
+  /** Show at the field why the server rejected the hash. Return false if the field has another hash by now. */
   rejected(hash: string, text: string): boolean {
     if (!this.shows(hash)) return false;
     this.fail(text);
     return true;
   }
 
-  /** Show at the field that its hash can't be found; clear the field once a node has seen the transaction. */
+  /** Show at the field that the hash can't be found. When a node has seen the transaction, clear the field. */
   follow(payments: readonly Payment[], warning: PaymentWarning | null): void {
     const payment = payments.find(({ transaction_hash: hash }) => hash !== null && this.shows(hash));
     if (!payment) return;
@@ -54,11 +57,11 @@ export class Finder {
     const family = this.chains.get(chainId)?.chain_type ?? "";
     if (!isTransactionHash(family, hash)) return this.fail(copy.findEmpty(family));
     this.show(copy.findDone, false);
-    // The hash stays until it is found, so that a typing error can be corrected.
+    // The hash stays in the field until it is found. So the customer can correct a typing error.
     this.onFound({ transaction_hash: hash, chain_id: chainId });
   }
 
-  /** Show an error, and bring the field into view unless the customer is elsewhere by now. */
+  /** Show an error. Scroll to the field, unless the customer is elsewhere by now. */
   private fail(text: string): void {
     this.show(text, true);
     this.announce(text);

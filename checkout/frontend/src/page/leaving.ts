@@ -1,18 +1,19 @@
-/** Returns an inactive customer to the shop after a countdown, unless the customer chooses to stay. */
+/** Returns an inactive customer to the shop after a countdown. The customer can choose to stay. */
 
 export const LEAVE_AFTER_SECONDS = 3;
-/** The time if the customer should read a notice first. */
+/** The longer countdown if there is a notice to read. */
 export const LEAVE_AFTER_NOTICE_SECONDS = 15;
 
-// These events restart the countdown without a redraw, which would lose the click; the next tick redraws the page.
+// These events restart the countdown. The page is redrawn only at the next tick, because a redraw during a click would
+// lose the click.
 const PRESSES = ["pointerdown", "keydown"];
 const MOVES = ["pointermove", "wheel", "touchmove"];
-// A redraw of the page also causes these events, so they are ignored for a moment after it.
+// A redraw of the page also causes these events. So they are ignored for a moment after a redraw.
 const BY_THE_PAGE_TOO = ["scroll", "focusin"];
 const OWN_FOR_MS = 150;
 
 export class Leaving {
-  /** Seconds until the page leaves; null if no countdown runs. */
+  /** Seconds until the page leaves, or null if no countdown runs. */
   secondsLeft: number | null = null;
   private destination = "";
   private isFirst = true;
@@ -36,7 +37,7 @@ export class Leaving {
     on(["visibilitychange"], () => this.touched(() => this.draw()));
   }
 
-  /** Start the countdown, once. Does nothing without a destination. */
+  /** Start the countdown, if there is a destination and the countdown hasn't started yet. */
   towards(destination: string | null, seconds = LEAVE_AFTER_SECONDS): void {
     // A customer who used the back button to return to this page wants to stay.
     if (this.isFirst && destination && cameBack()) this.mayLeave = false;
@@ -64,7 +65,7 @@ export class Leaving {
     this.secondsLeft -= 1;
     if (this.secondsLeft > 0) return this.draw();
     this.stay();
-    // Not `replace`: the back button must lead to this page, which has the link to the receipt.
+    // `replace` would be wrong: the back button must lead to this page, because it has the link to the receipt.
     location.assign(this.destination);
   }
 
@@ -82,7 +83,7 @@ export class Leaving {
   }
 }
 
-/** Whether the pointer didn't move: some browsers send a move event when the page moves below it. */
+/** Whether the pointer didn't move. Some browsers send a move event if only the page moves below the pointer. */
 function isStill(event: Event): boolean {
   return event.type === "pointermove" && event instanceof PointerEvent && !event.movementX && !event.movementY;
 }

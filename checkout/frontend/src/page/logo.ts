@@ -1,4 +1,4 @@
-/** Replaces a merchant's logo that can't be loaded by the letter of its name. */
+/** If a merchant's logo can't be loaded, shows the first letter of the name instead. */
 
 import { el, initial } from "../dom";
 

@@ -1,4 +1,4 @@
-/** The refunds that the page lists, drawn by the server; read again when one is created, sent or cancelled. */
+/** The list of refunds. The server draws it. It is loaded again if a refund is created, sent or cancelled. */
 
 import { byId } from "../dom";
 import type { Refund } from "../server/types";
@@ -14,12 +14,12 @@ export class Refunds {
     this.shown = JSON.stringify(refunds);
   }
 
-  /** Draw the refunds again if they have changed. The next call retries a failed attempt. */
+  /** Draw the refunds again if they have changed. If that fails, the next call tries again. */
   show(refunds: readonly Refund[]): void {
     const next = JSON.stringify(refunds);
     if (this.isReading || next === this.shown) return;
     this.isReading = true;
-    // The page's policy allows no script to parse HTML; a request with this type lets the browser do it.
+    // The page's policy doesn't allow scripts to parse HTML. With this response type, the browser parses it.
     const request = new XMLHttpRequest();
     request.open("GET", `${location.pathname}/refunds${location.search}`);
     request.responseType = "document";

@@ -1,4 +1,7 @@
-/** Watches the transactions sent from this browser: a wallet can speed one up or cancel it by reusing its nonce. */
+/**
+ * Finds replaced transactions of this browser. A wallet speeds up or cancels a transaction by a second one with the
+ * same nonce.
+ */
 
 import type { Outbox, OwnTransaction } from "../server/outbox";
 import type { Wallet } from "../wallets/wallet";
@@ -27,7 +30,7 @@ export class Replacements {
     setInterval(() => void this.check(), CHECK_EVERY_MS);
   }
 
-  /** Check each recent transaction once. Failures are ignored: the next check comes soon. */
+  /** Check each recent transaction once. Errors are ignored, because the next check comes soon. */
   async check(): Promise<void> {
     if (this.isChecking) return;
     this.isChecking = true;

@@ -1,4 +1,4 @@
-/** The list of wallets, recently used ones first, and the wallet that a reloaded page continues with. */
+/** The list of wallets, with recently used ones first. After a reload, the page continues with the same wallet. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -12,20 +12,23 @@ const FAMILIES = ["evm", "solana"];
 interface Events {
   /** Called when the list has changed. */
   changed(): void;
-  /** Called when the wallet from before the reload is detected; `choice` is the stored choice of token. */
+  /** Called when the wallet from before the reload is detected. `choice` is the stored choice of a token. */
   returned(wallet: Wallet, choice: unknown): void;
-  /** Called if the script for the request's own family of wallets couldn't be loaded. */
+  /** Called if the script for the wallets of the request's chain family couldn't be loaded. */
   incomplete(): void;
 }
 
-/** Creates the wallet on another device. `chains`: those that can pay, the request's first; `former`: the wallet before a reload. */
+/**
+ * Creates the entry for a wallet on another device. `chains` are those that can pay, with the request's own first.
+ * `former` is the wallet from before a reload.
+ */
 export type Remote = (chains: readonly Chain[], former: Used | null) => Wallet;
 
 export class WalletList {
   all: Wallet[] = [];
-  /** Whether this browser has a wallet of its own. */
+  /** Whether a wallet was detected in this browser. */
   isAnyHere = false;
-  /** Whether the time for wallets to announce themselves is over. */
+  /** Whether wallets have had enough time to announce themselves. */
   isSettled = false;
   private awaited: Here | null = null;
   private remote: Wallet | null = null;
@@ -54,12 +57,12 @@ export class WalletList {
     );
   }
 
-  /** Continue with the wallet from before the reload as soon as it is detected. */
+  /** Call `returned` as soon as the wallet from before the reload is detected. */
   awaitFormer(): void {
     this.awaited = this.recent.connectedHere;
   }
 
-  /** The name of the last used wallet if it could pay but wasn't detected; else null. */
+  /** The name of the last used wallet, if it could pay but wasn't detected. Otherwise null. */
   get missing(): string | null {
     const { last } = this.recent;
     const isSought = last !== null && this.families.includes(last.family);
@@ -79,14 +82,14 @@ export class WalletList {
 
   private update(wallets: Wallet[], settled: boolean): void {
     this.isAnyHere = wallets.length > 0;
-    // Add the wallet on another device last, so that it doesn't move while the customer is about to click it.
+    // Add the wallet on another device last. Otherwise it could move just before the customer clicks it.
     const isTime = settled || this.isAnyHere;
     this.all = this.recent.sorted(this.remote && isTime ? [...wallets, this.remote] : wallets);
     this.isSettled = settled;
     this.events.changed();
     const { name, family, choice } = this.awaited ?? {};
     const listed = this.all.find((wallet) => wallet.name === name);
-    // A wallet of two chain families may be listed with the other one, which was detected first.
+    // A wallet with two chain families is listed with the one that was detected first. That may be the other one.
     const former = listed?.family === family ? listed : listed?.sibling?.();
     if (!former) return;
     this.awaited = null;

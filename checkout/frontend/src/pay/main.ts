@@ -1,4 +1,4 @@
-/** What the page needs once a wallet is connected. Loaded when the customer chooses one. */
+/** The script for a connected wallet. The page loads it when the customer chooses a wallet. */
 
 export { Batching } from "../flow/batching";
 export { Paying } from "../flow/paying";

@@ -1,4 +1,4 @@
-/** The sentences that only the screens with a connected wallet show; the others are in `copy.ts`. */
+/** The sentences for screens with a connected wallet. The others are in `copy.ts`. */
 
 import { group, say, unit } from "../language";
 

@@ -1,4 +1,4 @@
-/** What the wallet's one prompt for a batch contains. */
+/** The facts that the wallet shows in its prompt for a batch. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -12,7 +12,7 @@ import type { Signed } from "../wallets/wallet";
 import { addressFact, fact, facts } from "./parts";
 import { stepList, type StepState } from "./steps";
 
-/** The facts of each call in the batch, in the order in which the wallet executes them. */
+/** The facts of each call of the batch, in the order of execution. */
 export function batchFacts(calls: readonly Signed[], { wallet, route }: Reviewed, chains: Chains, nameOfPayment: string): HTMLElement {
   const { token } = route.from;
   const coin = FAMILIES[wallet.family];
@@ -22,7 +22,7 @@ export function batchFacts(calls: readonly Signed[], { wallet, route }: Reviewed
     return [isZero(allowed) ? words.stepReset(token.symbol) : words.stepAllow(`${plain(allowed)} ${token.symbol}`), "todo"];
   });
   const details = calls.flatMap(({ party, contract, rawAmount }, index) => {
-    // A reset has the spender and the token of the permission after it.
+    // A reset has the same spender and token as the permission after it.
     if (party !== null && calls[index + 1]?.party === party) return [];
     if (party !== null) return [addressFact(words.spender, party), contract && addressFact(words.tokenContract, contract)];
     const hasCoins = rawAmount !== "0" && coin !== undefined;

@@ -1,4 +1,4 @@
-/** The screens of a batch: the wait for its transaction, and how it can end. */
+/** The screens of a batch: while it has no transaction, and after its end. */
 
 import { copy } from "../copy";
 import { button } from "../dom";
@@ -8,7 +8,7 @@ import type { Screen } from "./panel";
 import { actions, noticeBox, paragraph, screen } from "./parts";
 import { stepList, type StepState } from "./steps";
 
-/** The screen while the wallet has the batch and no transaction of it is known. */
+/** The screen while the wallet has the batch, and its transaction isn't known yet. */
 export function batchScreen(batch: Batch, payAgain: () => void): Screen {
   const { wallet } = batch.by;
   const isLate = mayLetGo(batch);

@@ -1,4 +1,4 @@
-/** The screens with a connected wallet, before a transaction is sent: one for each step of the flow. */
+/** The screens from a connected wallet to a sent transaction. Each step of the flow has one. */
 
 import { copy } from "../copy";
 import { button } from "../dom";

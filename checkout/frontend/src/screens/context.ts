@@ -1,4 +1,4 @@
-/** The data that the screens before a payment are drawn from. */
+/** The data for the screens before a payment. */
 
 import type { Chains } from "../chains";
 import type { Flow } from "../flow/flow";
@@ -13,14 +13,14 @@ export interface PayContext {
   walletsSettled: boolean;
   /** The name of the wallet that was used last in this browser. */
   lastUsed: string | null;
-  /** The same name, if that wallet isn't detected now. */
+  /** The same name, if that wallet wasn't detected this time. */
   missing: string | null;
-  /** Whether the page's policy blocked a script, perhaps a wallet's, and no wallet was found. */
+  /** Whether no wallet was found, and the page's policy blocked a script that may be a wallet's. */
   isWalletBlocked: boolean;
   promptWasLeftOpen: boolean;
-  /** The batch that may have paid, although the wallet reports no transaction. */
+  /** A batch that may have paid. The wallet has reported no transaction for it. */
   batch: Batch | null;
-  /** The warning about a submitted payment that is not on its way, shown beside the ways to pay. */
+  /** The warning about a submitted payment that isn't in progress. It is shown with the ways to pay. */
   warning: HTMLElement | null;
   /** The payments under way, which don't cover the remaining amount. */
   underWay: readonly Payment[];

@@ -1,4 +1,7 @@
-/** The screen of a wait, and the hints on it: a wallet that hides its prompt, a busy server, the wallet's app. */
+/**
+ * The screen while the page waits, with hints: where the prompt is, that the server is busy, the link to the wallet's
+ * app.
+ */
 
 import { copy } from "../copy";
 import { button, el } from "../dom";
@@ -7,7 +10,7 @@ import type { Wallet } from "../wallets/wallet";
 import type { Screen } from "./panel";
 import { actions, noticeBox, paragraph, screen, spinner } from "./parts";
 
-/** A hint on where to find the wallet's prompt, shown once it has been open for a while. */
+/** A hint where the wallet's prompt may be. It is shown when the prompt has been open for a while. */
 export function slowHint({ wallet }: { wallet: Wallet }, { isSlow }: Flow): HTMLElement | null {
   return isSlow ? noticeBox({ tone: "info", text: copy.slowWallet(wallet.name) }) : null;
 }
@@ -17,7 +20,7 @@ export function busyHint({ waitsFor }: Flow): HTMLElement | null {
   return waitsFor === null ? null : noticeBox({ tone: "info", text: copy.errors.waiting(waitsFor) });
 }
 
-/** A link to the wallet's app with the open request; shown on phones. */
+/** A link to the wallet's app with the open request, on phones. */
 export function openApp({ app }: Wallet): HTMLElement | null {
   if (!app) return null;
   const attributes = { id: "open-app", class: "button button--primary open-app", target: "_blank", rel: "noopener noreferrer" };

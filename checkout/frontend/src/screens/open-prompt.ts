@@ -1,16 +1,18 @@
-/** The notice on screens that a payment reached while the wallet still shows a prompt for it: confirming would pay twice. */
+/**
+ * A notice that the wallet may still show a prompt for a payment that was already made. To confirm it would pay twice.
+ */
 
 import { copy } from "../copy";
 import type { Screen } from "./panel";
 import { noticeBox } from "./parts";
 
-/** `here`: this page waits for the wallet's answer; `unanswered`: a prompt of this browser got no answer. */
+/** `here`: this page waits for the wallet's response. `unanswered`: a prompt of this browser got no response. */
 export type OpenPrompt = "here" | "unanswered" | null;
 
 const ON_ITS_WAY = new Set(["processing", "late", "completed"]);
 const ENDED = new Set(["cancelled", "expired", "time-up", "unavailable"]);
 
-/** Add the notice to screens that offer no way to pay. */
+/** Add the notice to a screen, unless the screen offers a way to pay. */
 export function withOpenPrompt(screen: Screen, prompt: OpenPrompt): Screen {
   const isOnItsWay = ON_ITS_WAY.has(screen.name);
   if (prompt === null || (!isOnItsWay && !ENDED.has(screen.name))) return screen;

@@ -23,18 +23,18 @@ const CHECK_AGAIN = new Set([
 ]);
 const NEVER_PAY_AGAIN = new Set(["transaction_not_bound", "swap_partial", "swap_failed", "wrong_token"]);
 
-/** Whether a swap spent the customer's money without paying the request: delivered, but not as requested. */
+/** Whether a swap spent the customer's money but didn't pay the request. The swap delivered something else. */
 function isSpent({ type, failure_code, destination_transaction_hash: delivered }: Payment): boolean {
   return type === "swap" && Boolean(delivered) && failure_code !== "swap_refunded";
 }
 
-/** The seconds until the page leads back to the shop, and the length of the whole countdown; null if it stays. */
+/** The seconds until the page returns to the shop, and the length of the countdown. Null if the page stays. */
 export interface Countdown {
   secondsLeft: number | null;
   seconds: number;
 }
 
-/** The actions that the failure screen offers. */
+/** The actions on the failure screen. */
 export interface AfterFailure {
   payAgain(): void;
   checkAgain(): void;
@@ -48,12 +48,15 @@ export function latest(payments: Payment[]): Payment | null {
   );
 }
 
-/** Whether the customer overpaid. The surplus of a conversion, above its minimum, doesn't count. */
+/** Whether the customer overpaid. A swap's surplus above its minimum doesn't count. */
 export function isPaidTooMuch(checkout: Checkout): boolean {
   return checkout.status === "completed" && !isZero(checkout.amount_overpaid) && !isExtraFromConversion(checkout);
 }
 
-/** Whether the page shows the amount paid, not the amount requested: an overpayment, also once it is refunded. */
+/**
+ * Whether the page shows the paid amount instead of the requested one. It does after an overpayment, even if that was
+ * refunded.
+ */
 export function isWholeShown(checkout: Checkout): boolean {
   const { status, amount, amount_paid } = checkout;
   const isBeyond = status === "completed" && BigInt(amount_paid.raw) > BigInt(amount.raw);
@@ -65,7 +68,10 @@ function isRefunded({ refunds }: Checkout): boolean {
   return (refunds ?? []).length > 0;
 }
 
-/** Whether the excess is a swap's surplus: the newest payment is a swap, and the others didn't cover the request. */
+/**
+ * Whether the excess is only a swap's surplus. That is so if the newest payment is a swap, and the others alone didn't
+ * pay the request.
+ */
 function isExtraFromConversion({ amount, amount_paid, payments }: Checkout): boolean {
   const last = payments.find((payment) => payment.status === "completed");
   if (last?.type !== "swap") return false;
@@ -80,7 +86,7 @@ export function completedScreen(
 ): Screen {
   const { merchant } = checkout;
   const back = webUrl(checkout.redirect_url);
-  // The overpaid amount, including any part of it that was refunded since.
+  // The overpaid amount. A part of it may have been refunded since.
   const over = isZero(checkout.amount_overpaid) ? null : money(less(checkout.amount_paid, checkout.amount), checkout);
   const paid = checkout.payments.filter((payment) => payment.status === "completed");
   const isTooMuch = isPaidTooMuch(checkout);
@@ -103,12 +109,12 @@ export function completedScreen(
       leavingNote(merchant.name, secondsLeft, stay),
       details(paid.flatMap((payment) => transactionBoxes(payment, chains, paid.length > 1 ? partOf(payment, checkout) : ""))),
     ],
-    // Announced once, not with every second of the countdown.
+    // This text is announced once. Without it, each second of the countdown would be announced.
     [help, isTooMuch && excess, leaving].filter(Boolean).join(" "),
   );
 }
 
-/** The amount that one of several payments paid. */
+/** The amount of one of several payments. */
 function partOf({ amount_received: amount }: Payment, checkout: Checkout): string {
   return amount ? money(amount, checkout) : "";
 }
@@ -122,14 +128,14 @@ function paidAmount(checkout: Checkout): HTMLElement {
   return el("p", { class: "paid-amount" }, el("strong", {}, money(isWhole ? amount_paid : amount, checkout)), small);
 }
 
-/** The transactions, in a section that the customer can open. */
+/** The transactions, in a section that can be opened. */
 function details(boxes: Child[]): HTMLElement {
   return el("details", { class: "more" }, el("summary", {}, copy.transactionDetails), ...boxes);
 }
 
 /**
- * The buttons to ask for a refund and to return to the shop. The latter is secondary if the page has any button about a
- * refund.
+ * The buttons to request a refund and to return to the shop. With a button about a refund, the button to the shop is
+ * secondary.
  */
 function waysOut({ merchant, refunds }: Checkout, refund: Node | false, back: string | null): Child {
   if (!refund && !back) return null;
@@ -137,7 +143,10 @@ function waysOut({ merchant, refunds }: Checkout, refund: Node | false, back: st
   return actions(refund, back && linkButton("return", isSecond ? "secondary" : "primary", back, copy.returnTo(merchant.name)));
 }
 
-/** A button that asks the merchant for a refund; none if one is made, or without a contact. */
+/**
+ * A button that contacts the merchant about a refund. There is none if a refund exists, or if the merchant has no
+ * contact.
+ */
 function refundButton(checkout: Checkout): Node | false {
   const { merchant, shortcode } = checkout;
   if (isRefunded(checkout)) return false;
@@ -147,13 +156,13 @@ function refundButton(checkout: Checkout): Node | false {
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
   const code = failureOf(payment) ?? "other";
   const what = failureText(payment, chains) || copy.failedDefault;
-  // The money has arrived, but the merchant has to accept it. The page for manual transfers announced that.
+  // The money has arrived, but the merchant has to accept it. The page for manual transfers has said so.
   const isUnbound = code === "transaction_not_bound";
   const text = (isUnbound && foundText(payment, checkout)) || what;
   const prove = provePage(payment, checkout);
   const canPay = !NEVER_PAY_AGAIN.has(code) && !isSpent(payment);
   const canCheck = canCheckAgain(payment);
-  // After the provider's refund, the next step is to pay again, not to check again.
+  // After the provider's refund, the customer can pay again. There is nothing to check again.
   const isCheckFirst = canCheck && code !== "swap_refunded";
   return screen(
     "failed",
@@ -167,7 +176,7 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
         isCheckFirst && button("check-again", "primary", copy.checkAgain, after.checkAgain),
         !canPay && contactButton(checkout, isUnbound || isCheckFirst ? "secondary" : "primary"),
         canPay && button("pay-again", isCheckFirst ? "quiet" : "primary", copy.payAgain, after.payAgain),
-        // Always offer a way to pay: the merchant may ask the customer to pay again.
+        // There is always a way to pay, because the merchant may want the customer to pay again.
         !canPay && button("pay-again", "quiet", copy.otherWays, after.payAgain),
         canCheck && !isCheckFirst && button("check-again", "quiet", copy.checkAgain, after.checkAgain),
       ),
@@ -177,7 +186,10 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
   );
 }
 
-/** Why the payment failed; empty if nothing is known. A payment that is still being verified has no message yet. */
+/**
+ * The reason why the payment failed, or an empty text if it is unknown. A payment that is still being verified has
+ * none.
+ */
 export function failureText(payment: Payment, chains: Chains): string {
   const code = failureOf(payment) ?? "other";
   if (code === "swap_refunded" && payment.provider) {
@@ -186,17 +198,14 @@ export function failureText(payment: Payment, chains: Chains): string {
   return messageFor("failure", code, payment.failure_message ?? "");
 }
 
-/**
- * The text about the customer's own transfer that nothing links to the request: it arrived, and the sender can sign for
- * it.
- */
+/** The text about a transfer that arrived, but that nothing links to the request. The sender can sign for it. */
 export function foundText(payment: Payment, checkout: Checkout): string | null {
   if (payment.sender_signed_at) return copy.signedWaits(checkout.merchant.name);
   if (!payment.amount || provePage(payment, checkout) === null) return null;
   return copy.foundTransfer(money(payment.amount, checkout), checkout.merchant.name);
 }
 
-/** The page on which the sender signs that the transfer pays this request; null if a signature can't help. */
+/** The URL of the page where the sender signs that the transfer pays this request. Null if a signature can't help. */
 export function provePage(payment: Payment, { shortcode, chain_id: chainId }: Checkout): string | null {
   const isRefund = document.getElementById("checkout")?.dataset["refund"] !== undefined;
   const isUnbound = failureOf(payment) === "transaction_not_bound" && payment.chain_id === chainId;
@@ -204,12 +213,12 @@ export function provePage(payment: Payment, { shortcode, chain_id: chainId }: Ch
   return `/pay/${shortcode}/sent/${payment.id}${location.search}`;
 }
 
-/** A button that contacts the merchant; an e-mail has the payment code as its subject. */
+/** A button that contacts the merchant. The subject of the e-mail is the payment code. */
 function contactButton(checkout: Checkout, kind: "primary" | "secondary"): Node | false {
   return contactLink(checkout, "contact", kind, copy.support(checkout.merchant.name), checkout.shortcode);
 }
 
-/** A link to the merchant's support page or address, else to the shop's own site. */
+/** A link to the merchant's support page or e-mail address. If there is none, it leads to the shop's site. */
 function contactLink(
   checkout: Checkout,
   id: string,
@@ -234,7 +243,7 @@ export function timeUpScreen(): Screen {
   return screen("time-up", copy.timeUp, [spinner(), paragraph(copy.timeUpHelp)], copy.timeUpHelp);
 }
 
-/** The screen if the requested token or its chain is inactive: nothing can be paid. */
+/** The screen if nothing can be paid, because the requested token or its chain is inactive. */
 export function unavailableScreen(checkout: Checkout, notices: Child[]): Screen {
   if (isZero(checkout.amount_remaining)) {
     const arrived = arrivedText(checkout);
@@ -245,9 +254,7 @@ export function unavailableScreen(checkout: Checkout, notices: Child[]): Screen 
   return screen("unavailable", heading, nodes, copy.sendNothing);
 }
 
-/**
- * "3.00 of 10.00 USDC arrived. Contact the shop about your money.", without the second sentence once there is a refund.
- */
+/** "3.00 of 10.00 USDC arrived. Contact the shop about your money." If there is a refund, only the first sentence. */
 function arrivedText(checkout: Checkout): string {
   const total = money(checkout.amount, checkout);
   if (isRefunded(checkout)) return copy.arrivedPart(plain(checkout.amount_paid), total);

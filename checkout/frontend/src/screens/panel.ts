@@ -1,16 +1,16 @@
-/** The panel that shows one screen at a time, keeps the keyboard focus, and announces changes to screen readers. */
+/** The panel. It shows one screen at a time, keeps the keyboard focus, and announces changes to screen readers. */
 
 import { el } from "../dom";
 import { withoutMarks } from "../marks";
 import { Press } from "./press";
 
 export interface Screen {
-  /** A change of name moves the focus to the heading; a redraw with the same name keeps it. */
+  /** If the name changes, the focus moves to the heading. If it is the same, the focus stays. */
   name: string;
   heading: string;
   nodes: Node[];
   /**
-   * The text for screen readers, by default the heading. It is announced only if it differs from the last announcement.
+   * The text for screen readers. By default, it is the heading. It is announced only if it differs from the last one.
    */
   spoken?: string;
 }
@@ -19,7 +19,7 @@ export class Panel {
   private name = "";
   private spoken = "";
   private readonly press: Press;
-  /** The latest screen, while a press delays it. */
+  /** The next screen, if a press delays it. */
   private held: Screen | null = null;
 
   constructor(
@@ -29,13 +29,13 @@ export class Panel {
     this.press = new Press(root, () => this.held && this.show(this.held));
   }
 
-  /** Show the screen; if the customer is pressing a button, after the press. */
+  /** Show the screen. If the customer is pressing a button, wait for the end of the press. */
   show(screen: Screen): void {
     this.held = this.press.isDown ? screen : null;
     if (this.held) return;
     const focused = this.root.contains(document.activeElement) ? document.activeElement : null;
     const isNew = this.name !== "" && screen.name !== this.name;
-    // Nothing on the page has the focus, for example after a wallet's window had it.
+    // Nothing on the page has the focus. For example, a wallet's window had it.
     const isFree = document.hasFocus() && document.activeElement === document.body;
     const heading = el("h2", { id: "panel-heading", tabindex: "-1" }, screen.heading);
     this.root.replaceChildren(heading, ...screen.nodes);
@@ -46,7 +46,7 @@ export class Panel {
   }
 
   announce(text: string): void {
-    // Clear the live region first: setting the same text again would not be announced.
+    // Clear the live region first. Otherwise the same text would not be announced again.
     this.status.textContent = "";
     requestAnimationFrame(() => (this.status.textContent = withoutMarks(text)));
   }

@@ -19,8 +19,8 @@ export function money(amount: Amount, checkout: Checkout): string {
 }
 
 /**
- * The price and the rate as the page's header shows them: "€25.00 · 1 USDC = €0.9259". Without the price once a part is
- * paid. Null for a request without a price.
+ * The price and the rate, as in the page's header: "€25.00 · 1 USDC = €0.9259". After a part payment, only the rate.
+ * Null if the request has no price.
  */
 export function priceText({ amount, amount_remaining: rest }: Checkout): string | null {
   const isWhole = rest.raw === amount.raw;
@@ -30,7 +30,7 @@ export function priceText({ amount, amount_remaining: rest }: Checkout): string 
 
 export function noticeBox(notice: Notice | undefined): HTMLElement | null {
   if (!notice) return null;
-  // No ARIA role: the page's live region announces it once.
+  // It has no ARIA role, because the page's live region announces it.
   return el("p", { class: `notice notice--${notice.tone}`, "data-testid": "notice" }, notice.text);
 }
 
@@ -62,24 +62,27 @@ export function addressFact(name: string, address: string, extra = ""): HTMLElem
   return fact(name, el("code", { class: "address" }, address), `fact--tall ${extra}`.trim());
 }
 
-/** The button that pays, with the last minutes counted down beside it; on phones, a bar at the bottom of the window. */
+/**
+ * The button that pays. In the last minutes, there is a countdown beside it. On phones, it is a bar at the bottom of
+ * the window.
+ */
 export function payBar(pay: HTMLElement): HTMLElement {
   return el("div", { class: "pay-bar" }, el("span", { class: "pay-bar__time" }), pay);
 }
 
-/** The amount that counts as paid, without payments that a reorganisation removed. */
+/** The paid amount, without payments that a reorganisation removed. */
 export function paidSoFar(checkout: Checkout): Amount {
   return less(checkout.amount, checkout.amount_remaining);
 }
 
-/** "3.00 of 10.00 USDC received, 7.00 to go", or null if nothing counts as paid. */
+/** "3.00 of 10.00 USDC received, 7.00 to go", or null if nothing has been paid. */
 export function partialText(checkout: Checkout): string | null {
   const paid = paidSoFar(checkout);
   if (isZero(paid) || isZero(checkout.amount_remaining)) return null;
   return copy.partlyPaid(plain(paid), money(checkout.amount, checkout), plain(checkout.amount_remaining));
 }
 
-/** The progress of a partly paid request as text and bar; null if nothing has been paid. */
+/** The progress of a partly paid request as a text and a bar. Null if nothing has been paid. */
 export function partialBox(checkout: Checkout): HTMLElement | null {
   const text = partialText(checkout);
   if (!text) return null;

@@ -1,4 +1,4 @@
-/** The screens before a transaction is sent; those with a connected wallet are in `connected.ts`. */
+/** The screens before a transaction is sent. Those with a connected wallet are in `connected.ts`. */
 
 import { copy } from "../copy";
 import { el, initial, type Child } from "../dom";
@@ -14,7 +14,7 @@ import type { Screen } from "./panel";
 import { money, noticeBox, paragraph, partialBox, partialText, screen, smallPrint } from "./parts";
 import { supportLine } from "./progress";
 
-/** The script for a connected wallet; the flow, which loads it, doesn't know its screens. */
+/** The script for a connected wallet, with its screens. The flow loads it. */
 type PayPart = typeof import("../pay/main");
 
 export function payScreen(step: Step, context: PayContext): Screen {
@@ -33,7 +33,7 @@ export function payScreen(step: Step, context: PayContext): Screen {
       return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.back(), slowHint(step, flow));
     }
     default:
-      // With a connected wallet; the flow has loaded the part before.
+      // A wallet is connected, so the flow has loaded the script.
       return flow.part ? (flow.part as PayPart).connectedScreen(step, context) : waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.back());
   }
 }
@@ -52,11 +52,11 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   } else if (walletsSettled && context.isWalletBlocked) {
     nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.blockedWallet), waysHere(false), copyLinkButton());
   } else if (walletsSettled) {
-    // This text is about as high as the placeholder, so that the content below keeps its place.
+    // This text is as high as the placeholder. So the content below it doesn't move.
     const needs = flow.means.offersSwaps ? "" : ` ${copy.noWalletNeeds(checkout.chain.name)}`;
     nodes.push(el("h3", {}, copy.noWallet), smallPrint(copy.noWalletHelp + needs), missingWallet(context), copyLinkButton());
   } else if (!notice) {
-    // The same content as the served page has.
+    // The same content as in the page from the server.
     const hidden = el("span", { class: "hidden-text" }, copy.lookingForWallets);
     nodes.push(chooseHelp(context), el("div", { class: "skeleton__wallet" }, hidden));
   }
@@ -70,7 +70,7 @@ function chooseHelp({ checkout, flow }: PayContext): HTMLElement {
   return paragraph(help(money(checkout.amount_remaining, checkout), checkout.chain.name));
 }
 
-/** The ways to pay that need no wallet in this browser; the page's own links lead there. */
+/** The ways to pay without a wallet in this browser. They use the links that the page already has. */
 function waysHere(isWalletConnectOffered: boolean): HTMLElement {
   const scan = document.getElementById("scan-heading");
   const byHand = document.querySelector<HTMLAnchorElement>(".send-yourself a");

@@ -1,4 +1,4 @@
-/** The warning about a submitted transaction that is not in progress. The customer can still pay. */
+/** The warning about a submitted payment that is not in progress. The customer can still pay. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -11,13 +11,13 @@ import { canCheckAgain, failureText, foundText, provePage } from "./outcomes";
 const FIRST = 10;
 const LAST = 8;
 
-/** The actions that the warning offers. */
+/** The actions of the warning. */
 export interface WarningActions {
   enterHash(): void;
   checkAgain(payment: Payment): void;
 }
 
-/** `isMine`: this browser submitted the transaction, so its visitor sent the money. */
+/** `isMine`: this browser submitted the transaction, so the money is probably this customer's. */
 export function paymentWarning(
   { payment, kind }: PaymentWarning,
   checkout: Checkout,
@@ -54,14 +54,14 @@ export function paymentWarning(
 
 function reasons(payment: Payment, chains: Chains): string[] {
   const code = failureOf(payment) ?? "other";
-  // If a payment is still being checked, `status_detail` describes what it waits for, not its failure.
+  // While a payment is being checked, `status_detail` is about the next step, not about a failure.
   const why = failureText(payment, chains) || payment.status_detail || copy.failedDefault;
   return [why, copy.advice[code] ?? copy.advice.other ?? ""];
 }
 
 /**
- * The advice about a transfer that nothing links to the request: sign with the wallet that sent it, or ask the shop.
- * Once the request has ended, a signature only shows the shop whose transfer it is.
+ * The advice about a transfer that nothing links to the request: sign with the wallet that sent it, or contact the
+ * shop. If the request has ended, a signature only shows the shop who sent the transfer.
  */
 function unboundTexts(payment: Payment, checkout: Checkout, isMine: boolean): string[] {
   const { name } = checkout.merchant;
@@ -72,7 +72,7 @@ function unboundTexts(payment: Payment, checkout: Checkout, isMine: boolean): st
   return [found ?? sign, copy.notBoundHelp(name)].filter((text): text is string => text !== null);
 }
 
-/** The shortened hash with its network; only the network without a hash. */
+/** The shortened hash with its network. Without a hash, only the network. */
 function transactionOn(payment: Payment, chains: Chains): Child[] {
   const { transaction_hash: hash, chain_id: chainId, explorer_url: url } = payment;
   if (hash === null) return [chains.name(chainId)];

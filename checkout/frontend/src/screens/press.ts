@@ -1,8 +1,8 @@
-/** Tracks presses, so that the panel isn't redrawn during one: replacing a pressed button would lose its click. */
+/** Tracks presses of buttons. The panel waits for their end: if a pressed button is replaced, the click is lost. */
 
-/** The longest time from a touch's release to its click; a mouse clicks immediately. */
+/** The maximum time from the end of a touch to its click. With a mouse, the click is immediate. */
 const CLICK_WITHIN_MS = 100;
-/** A longer press isn't a click, and some platforms never report its end. */
+/** A longer press isn't a click. Some platforms never report its end. */
 const LONGEST_MS = 1_000;
 
 export class Press {
@@ -21,7 +21,7 @@ export class Press {
     });
     window.addEventListener("pointerup", () => this.isDown && this.endIn(CLICK_WITHIN_MS));
     window.addEventListener("pointercancel", () => this.isDown && this.endIn(0));
-    // In the capture phase, before the click's own handlers, so that their result is shown immediately.
+    // Use the capture phase, which is before the click's own handlers. So their result is shown immediately.
     area.addEventListener("click", () => this.clicked(), { capture: true });
   }
 

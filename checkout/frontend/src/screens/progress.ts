@@ -1,4 +1,4 @@
-/** The screens of a payment under way: direct, or across networks through a provider. */
+/** The screens of a payment under way. It is direct, or through a provider to another network. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -15,9 +15,9 @@ import { stepList, type StepState } from "./steps";
 
 const LONG_CROSSING_MS = 15 * 60_000;
 const LONG_UNSEEN_MS = 5 * 60_000;
-/** Confirming takes long if it exceeds the time of its blocks by this much. */
+/** Confirmations are late if they take this much longer than their blocks should. */
 const LONG_CONFIRMING_MS = 5 * 60_000;
-/** No network in the catalogue is slower. */
+/** The block time of the slowest network in the catalogue. */
 const SLOWEST_BLOCK_MS = 15_000;
 
 export interface Following {
@@ -29,7 +29,7 @@ export interface Following {
   estimate?: Estimate | null;
 }
 
-/** Whether a payment is under way for longer than such payments usually are. */
+/** Whether a payment takes longer than usual. */
 export function isTakingLong(payment: Payment, chains: Chains, now: number): boolean {
   const crossing = isCrossing(payment) ? LONG_CROSSING_MS : 0;
   const isToConfirm = crossing ? isDelivered(payment) : payment.confirmations > 0;
@@ -44,17 +44,17 @@ function usualConfirming(payment: Payment, chains: Chains): number {
   return FAMILIES[family]?.longFinalityMs ?? LONG_CONFIRMING_MS;
 }
 
-/** The state of this browser's transaction until a node has seen it. */
+/** The state of this browser's transaction before a node has seen it. */
 export interface Waiting {
   /** The server doesn't have its hash yet. */
   isUnsent: boolean;
   /** The server can't be reached. */
   isRetrying: boolean;
-  /** Shown when the transaction was probably not sent. */
+  /** The notice if the transaction was probably not sent. */
   payAgain: (() => void) | null;
 }
 
-/** The screen for a transaction sent from this browser that no node has seen yet. */
+/** The screen for a transaction of this browser that no node has seen yet. */
 export function waitingScreen(sent: OwnTransaction, { isUnsent, isRetrying, payAgain }: Waiting, following: Following): Screen {
   const { checkout, chains, estimate = null } = following;
   const { chainId, hash } = sent;
@@ -84,7 +84,7 @@ export function waitingScreen(sent: OwnTransaction, { isUnsent, isRetrying, payA
   );
 }
 
-/** The screen for a transfer that the customer signed in this browser, until the server has the signature. */
+/** The screen after the customer has signed a transfer in this browser, until the server has the signature. */
 export function signedScreen(isRetrying: boolean, { estimate = null }: Following): Screen {
   const text = isRetrying ? copy.sponsored.retrying : copy.sponsored.submitting;
   return screen(
@@ -107,7 +107,7 @@ export function processingScreen(payment: Payment, following: Following): Screen
   const isLong = isVeryLong || (estimate !== null && isSlow(estimate));
   const current = steps.find(([, state]) => state === "current" || state === "awaited")?.[0] ?? copy.stepSent;
   const isUnseen = !isCrossing(payment) && payment.confirmations === 0;
-  // The customer can't speed up what another account sends.
+  // Another account sends this transaction, so the customer can't speed it up.
   const isToSpeedUp = isUnseen && !payment.sponsored;
   const long = !isVeryLong ? slowText(payment, chains) : isToSpeedUp ? copy.takingLongUnseen : copy.takingLong;
   return screen(
@@ -127,7 +127,7 @@ export function processingScreen(payment: Payment, following: Following): Screen
   );
 }
 
-/** The text that says what is slow, and that the money is safe. */
+/** The text about the delay, and that the money is safe. */
 function slowText(payment: Payment, chains: Chains): string {
   const [from, to] = [chains.name(payment.chain_id), chains.name(payment.destination_chain_id)];
   if (payment.confirmations === 0 && !payment.provider_status) return copy.slow.unseen(from);
@@ -135,7 +135,10 @@ function slowText(payment: Payment, chains: Chains): string {
   return isDue ? copy.slow.crossing(providerName(payment.provider), to) : copy.slow.confirming(to);
 }
 
-/** Links to the customer's transaction, the delivery, and the provider's status page. `amount` distinguishes several payments. */
+/**
+ * Links to the customer's transaction, the delivery, and the provider's status page. If there are several payments,
+ * `amount` tells them apart.
+ */
 export function transactionBoxes(payment: Payment, chains: Chains, amount = ""): Child[] {
   const { destination_transaction_hash: delivered, provider_url: providerUrl } = payment;
   const isTwo = isCrossing(payment) || Boolean(delivered && delivered !== payment.transaction_hash);
@@ -167,7 +170,7 @@ export function supportLine(checkout: Checkout): Child {
   return line(copy.supportNamed(name), el("a", { href: `mailto:${address}` }, email));
 }
 
-/** The shop's own site, for merchants who have entered no other contact. Null on a refund's page. */
+/** The shop's site, if the merchant has no other contact. Null on the page of a refund. */
 export function shopSite({ redirect_url: done, cancel_url: cancel }: Checkout): string | null {
   const isRefund = document.getElementById("checkout")?.dataset["refund"] !== undefined;
   const url = isRefund ? null : (webUrl(done) ?? webUrl(cancel));
@@ -187,15 +190,18 @@ function isCrossing(payment: Payment): boolean {
   return payment.chain_id !== payment.destination_chain_id;
 }
 
-/** The steps of a direct payment; `payment` is null until the server lists it. */
+/** The steps of a direct payment. `payment` is null until the server lists it. */
 function directSteps(payment: Payment | null, waiting = 0): StepRow[] {
-  // The status `processing` only means that verification has started; confirmations mean that it was seen.
+  // The status `processing` only means that verification has started. Confirmations mean that the transaction was seen.
   const reached = !payment ? waiting : payment.confirmations > 0 ? 2 : 1;
   const steps: [string, string?][] = [[copy.stepSent], [copy.stepSeen], [copy.stepFinality, confirmationsText(payment)], [copy.stepPaid]];
   return inOrder(steps, reached, reached > 1);
 }
 
-/** The steps of a payment that the payer signed and another account sends; null until the server has the signature. */
+/**
+ * The steps of a payment that the payer signed and another account sends. `payment` is null until the server has the
+ * signature.
+ */
 function signedSteps(payment: Payment | null): StepRow[] {
   const isSent = Boolean(payment?.transaction_hash);
   const reached = isSent && payment && payment.confirmations > 0 ? 3 : isSent ? 2 : 1;
@@ -219,7 +225,7 @@ function crossingSteps(from: string, to: string, payment: Payment | null, waitin
   return inOrder(steps, reached, reached > 1);
 }
 
-/** Before the network has seen the transaction, the current step is `awaited`. */
+/** If the network hasn't seen the transaction yet, the current step is `awaited`. */
 function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): StepRow[] {
   const current = isSeen ? "current" : "awaited";
   return steps.map(([text, remark = ""], index) => {
@@ -228,13 +234,13 @@ function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): 
   });
 }
 
-/** The remark on the step of confirmations; a step's name stays the same while it runs. */
+/** The remark on the step of confirmations. It changes, but the step's name stays. */
 function confirmationsText(payment: Payment | null): string {
   const { done, needed } = payment ? depthOf(payment) : { done: 0, needed: null };
   return needed === null ? "" : copy.stepConfirmations(Math.min(done, needed), needed);
 }
 
-/** The confirmations of the delivery, or of the payment itself; `needed` is null if the chain's finality decides. */
+/** The confirmations of the delivery, or of the payment itself. `needed` is null if the chain's finality decides. */
 function depthOf(payment: Payment): { done: number; needed: number | null } {
   if (!isCrossing(payment)) return { done: payment.confirmations, needed: payment.confirmations_required };
   return { done: payment.destination_confirmations ?? 0, needed: payment.destination_confirmations_required };
@@ -244,7 +250,7 @@ function isDelivered({ destination_transaction_hash: delivered }: Payment): bool
   return Boolean(delivered);
 }
 
-/** `hash`: null for native coin that arrived at the deposit address in an unknown transaction. */
+/** `hash` is null if native coin arrived at the deposit address in an unknown transaction. */
 function transactionBox(label: string, hash: string | null, url: string | null, more: Child = null): HTMLElement {
   return el(
     "div",

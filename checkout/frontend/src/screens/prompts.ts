@@ -1,4 +1,4 @@
-/** The screens while a wallet's prompt is open: the current step, and what the prompt should show. */
+/** The screens while a prompt of the wallet is open. They show the current step, and what the prompt should contain. */
 
 import { copy } from "../copy";
 import { button, el } from "../dom";

@@ -1,4 +1,4 @@
-/** The review before the payment: amounts sent and received, fees, and the contract that the transaction calls. */
+/** The review before the payment: the amounts, the fees, and the contract that the transaction calls. */
 
 import { copy } from "../copy";
 import { button, el, type Child } from "../dom";
@@ -47,7 +47,7 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
   );
 }
 
-/** Whether the wallet is the recipient itself: a transfer to itself pays nothing. */
+/** Whether the wallet is the recipient. A transfer to itself pays nothing. */
 function isToItself({ wallet, account, route }: Reviewed, { recipient_address: recipient }: Checkout): boolean {
   if (route.type !== "direct") return false;
   return wallet.family === "evm" ? account.toLowerCase() === recipient.toLowerCase() : account === recipient;
@@ -64,7 +64,7 @@ function shortageText({ kind, required, held: balance, symbol }: Shortage): stri
   return kind === "gas" ? words.noGas(needs, has) : words.noFunds(needs, has);
 }
 
-/** The choices for a wallet that can't pay: another token, another wallet, or more of this token. */
+/** The choices if the wallet can't pay: another token, another wallet, or more of this token. */
 function waysWithout({ account }: Reviewed, flow: Flow): Child[] {
   const offersTokens = flow.means.offersSwaps;
   const copyAccount = el("button", { type: "button", id: "copy-account", class: "button button--secondary", "data-copy": "account" }, words.topUp);
@@ -76,7 +76,10 @@ function waysWithout({ account }: Reviewed, flow: Flow): Child[] {
   ];
 }
 
-/** Whether the merchant may have to accept the payment, since nodes can't trace payments of contract accounts. */
+/**
+ * Whether the merchant may have to accept the payment. That is so for a contract account if no node can trace its
+ * payments.
+ */
 function isAcceptanceNeeded({ warnings = [] }: Route): boolean {
   return warnings.some(({ code }) => code === "may_need_acceptance");
 }
@@ -85,7 +88,7 @@ function acceptance({ option }: Reviewed, { chains, checkout }: PayContext): str
   return words.mayNeedAcceptance(chains.name(option.chainId), checkout.merchant.name);
 }
 
-/** A batch may have paid, or a prompt may still be open in another tab, or from before a reload. */
+/** A batch may have paid. Or a prompt may still be open, in another tab or from before a reload. */
 function openQuestion({ promptWasLeftOpen, batch }: PayContext): Notice | undefined {
   if (batch) return batchNotice(batch);
   return promptWasLeftOpen ? { tone: "info", text: copy.notices.leftOpen.confirming } : undefined;
@@ -122,7 +125,7 @@ function directFacts(step: Reviewed, { checkout, chains, flow }: PayContext): HT
   );
 }
 
-/** The deposit that opens the recipient's account, and the total with it; nothing for an account that exists. */
+/** The deposit for a new account of the recipient, and the total with it. Nothing if the account exists. */
 function depositFacts(route: Route, checkout: Checkout): Child[] {
   const { fees, from, gas } = route;
   const deposit = fees.find(({ included, amount }) => !included && amount && !isZero(amount));
@@ -163,7 +166,7 @@ function swapFacts(step: Reviewed, context: PayContext): HTMLElement {
   );
 }
 
-/** The total cost in US dollars, including fees; empty if a price is unknown. */
+/** The total cost in US dollars with fees, or an empty text if a price is unknown. */
 function totalOf(route: Route): string {
   const usd = totalUsd(route);
   if (usd === null) return "";
@@ -199,13 +202,13 @@ function advice({ wallet, route, notice }: Reviewed & { notice?: Notice }, asksO
   if (route.sponsored) return [smallPrint(copy.sponsored.help(wallet.name))];
   if (route.type === "direct") return [smallPrint(words.reviewHelp(wallet.name))];
   if (wallet.family === "solana") return [smallPrint(words.swapHelpSolana(wallet.name, costOf(route)))];
-  // After a first attempt, the wallet may have the permission already, so the text doesn't announce a prompt for it.
+  // After a first attempt, the permission may already exist. So the text doesn't announce a prompt for it.
   const isAllowed = !notice && wallet.family === "evm" && Boolean(route.from.token.contract_address);
   const help = asksOnce ? copy.batch.asksOnce : words.swapAllowHelp;
   return [isAllowed && smallPrint(help(wallet.name, `${costs(route.from.amount)} ${route.from.token.symbol}`))];
 }
 
-/** The network fee of a direct payment, with a button that changes who pays it if the customer can choose. */
+/** The network fee of a direct payment. If the customer can choose who pays it, there is a button to change that. */
 function feeOrNone(step: Reviewed, flow: Flow): HTMLElement {
   const { route } = step;
   const { noFee, paidForYou, payFee, payNoFee } = copy.sponsored;

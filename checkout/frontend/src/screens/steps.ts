@@ -1,12 +1,12 @@
-/** A list of steps, each done, in progress or to do. */
+/** A list of steps. Each is done, in progress or to do. */
 
 import { copy } from "../copy";
 import { el } from "../dom";
 
-/** `awaited`: the current step, if the network hasn't seen it yet. */
+/** `awaited`: the current step if the network hasn't seen the transaction yet. */
 export type StepState = "done" | "current" | "awaited" | "todo";
 
-/** A step has a name, a state and an optional remark; `kind` is the list's CSS classes. */
+/** Draws the steps. Each has a name, a state and an optional remark. `kind` are CSS classes of the list. */
 export function stepList(steps: [string, StepState, string?][], kind = ""): HTMLElement {
   const spoken = { done: copy.done, current: copy.inProgress, awaited: copy.notYet, todo: copy.notYet };
   const items = steps.map(([text, state, remark]) => {

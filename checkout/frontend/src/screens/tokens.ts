@@ -15,7 +15,7 @@ import { actions, money, noticeBox, paragraph, partialBox, screen, smallPrint } 
 
 const ROWS_BEFORE_SEARCH = 8;
 const HUES = 12;
-/** The number of letters of a token's symbol that replace a missing logo. */
+/** If a token has no logo, this many letters of its symbol are shown instead. */
 const LETTERS = 4;
 
 export function tokenScreen(step: Connected & { notice?: Notice }, context: PayContext): Screen {
@@ -63,7 +63,7 @@ function siblingButton({ wallet }: Connected, flow: Flow): Child {
   return button("other-family", "secondary", label, () => void flow.changeFamily());
 }
 
-/** The line about balances that are still loading, and those that couldn't be loaded. */
+/** The line about balances that are still loading, or that couldn't be loaded. */
 function quietLine({ chains, flow }: PayContext, isLoading: boolean): HTMLElement | null {
   if (isLoading) return smallPrint(words.loadingTokens);
   const missing = flow.balances?.unavailable ?? [];
@@ -71,7 +71,7 @@ function quietLine({ chains, flow }: PayContext, isLoading: boolean): HTMLElemen
   return flow.balances?.isIncomplete ? smallPrint(words.walletNotRead) : null;
 }
 
-/** Hides rows in place, so that the page isn't redrawn while the customer types. */
+/** Hides rows without a redraw, because the customer is typing. */
 function searchBox(flow: Flow, rows: HTMLElement[], options: Option[], { chains }: PayContext): HTMLElement {
   const nothing = el("p", { class: "help", hidden: "" }, words.noTokenFound);
   const attributes = { id: "token-search", class: "search", type: "search", autocomplete: "off", spellcheck: "false" };
@@ -127,13 +127,16 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
   return el("li", {}, row);
 }
 
-/** The value and the reason. The line breaks between the two. One of them breaks only if it is wider than its column. */
+/**
+ * The value and the reason. The line breaks between them. Within one of them, it breaks only if the column is too
+ * narrow.
+ */
 function aside(...pieces: (string | null)[]): Child[] {
   const given = pieces.filter(Boolean).map((piece) => el("span", { class: "piece" }, piece));
   return given.flatMap((piece, index) => (index ? [" · ", piece] : [piece]));
 }
 
-/** Why a token can't be chosen, or null if it can. */
+/** The reason why a token can't be chosen, or null if it can. */
 function whyNot({ isRequested, isEnough, balance }: Option, { checkout, flow }: PayContext): string | null {
   if (isRequested) {
     return isEnough || !balance ? null : words.needed(needed(checkout.amount_remaining));
@@ -142,7 +145,7 @@ function whyNot({ isRequested, isEnough, balance }: Option, { checkout, flow }: 
   return isEnough ? null : words.notEnough;
 }
 
-/** A token's logo with its network's, so that the same symbol on two networks looks different. */
+/** A token's logo with the logo of its network. So the same token looks different on two networks. */
 function coin(option: Option, { chains }: PayContext): HTMLElement {
   const { token, chainId, logo } = option;
   const chain = chains.get(chainId);
@@ -154,7 +157,7 @@ function coin(option: Option, { chains }: PayContext): HTMLElement {
   );
 }
 
-/** A logo, and letters on a colour until it is loaded. `key` chooses the colour; an unknown token has none. */
+/** A logo. Until it is loaded, there are letters on a colour. `key` decides the colour. An unknown token has none. */
 function pictured(name: string, letters: string, logo: string | null, key: string | null): HTMLElement {
   const face = el("span", { class: key === null ? name : `${name} ${name}--coloured` }, letters);
   if (key !== null) face.style.setProperty("--hue", String(hueOf(key)));

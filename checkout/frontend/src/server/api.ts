@@ -1,4 +1,4 @@
-/** A client of the public API for one payment request. Same origin, no credentials. */
+/** A client of the public API for one payment request. Calls go to the page's own origin, without credentials. */
 
 import { copy } from "../copy";
 import { messageFor } from "../language";
@@ -17,9 +17,9 @@ import type {
 
 const BASE = "/api/public";
 const TIMEOUT_MS = 20_000;
-/** The total time to wait for a busy server before showing an error. */
+/** The page waits this long for a busy server. Then it shows an error. */
 const PATIENCE_SECONDS = 10;
-/** The first pause, if the server asks for a shorter one. Each further pause is at least twice as long. */
+/** The minimum of the first pause. Each further pause is at least twice as long. */
 const SHORTEST_PAUSE_SECONDS = 1;
 
 /** An error response, with a message for customers. `status` is 0 if there was no response. */
@@ -33,7 +33,7 @@ export class ApiError extends Error {
     super(message);
   }
 
-  /** Seconds until a retry if the server is busy only briefly; else null. */
+  /** Seconds until a retry if the server is busy only for a short time. Otherwise null. */
   get shortWaitSeconds(): number | null {
     const isBusy = this.status === 429 || this.status === 503;
     const wait = isBusy ? this.retryAfterSeconds : null;
@@ -50,7 +50,7 @@ export class Api {
   private etag: string | null = null;
   private readonly request: string;
 
-  /** `onWait` is called with the seconds until a retry, and with null when the retry starts. */
+  /** `onWait` is called with the seconds until a retry. When the retry starts, it is called with null. */
   constructor(
     requestId: string,
     private readonly onWait: (seconds: number | null) => void = () => undefined,
@@ -79,7 +79,10 @@ export class Api {
     this.etag = etag;
   }
 
-  /** Balances of the requested token, and of coins and stablecoins on these chains (default: all of the wallet's family). */
+  /**
+   * Balances of the requested token, and of coins and stablecoins on these chains. By default, these are all chains of
+   * the wallet's family.
+   */
   essentialBalances(
     walletAddress: string,
     chainIds?: number[],
@@ -88,7 +91,7 @@ export class Api {
     return this.ask(`${this.request}/balances/essential`, body);
   }
 
-  /** All tokens of the catalogue and the providers' lists that the wallet holds. */
+  /** All tokens in the wallet that are in the catalogue or in a provider's list. */
   walletTokens(walletAddress: string): Promise<{ tokens: Held[]; unavailable: Unavailable[] }> {
     return this.ask(`${BASE}/discover-wallet-tokens`, { wallet_address: walletAddress });
   }
@@ -102,7 +105,7 @@ export class Api {
     return this.ask(`${BASE}/check-approval`, { route_id: routeId });
   }
 
-  /** `batch`: the wallet sends the transaction together with the route's approvals. */
+  /** `batch`: the wallet sends the transaction and the route's approvals together. */
   buildTransaction(routeId: string, binding?: "payer", batch?: true): Promise<BuiltTransaction> {
     return this.ask(`${BASE}/build-transaction`, { route_id: routeId, binding, batch });
   }
@@ -120,7 +123,7 @@ export class Api {
   /** Submit the payer's signature of a transfer that another account sends. */
   async authorize(routeId: string, authorization: Authorization): Promise<Payment> {
     const payment = await post<Payment>(`${this.request}/authorizations`, { route_id: routeId, ...authorization });
-    // The response is the merchant's object, without the fields of the page's.
+    // This response is the object for merchants. It doesn't have the page's additional fields.
     return { ...payment, is_seen: false, is_bound: true, likely_failure: null };
   }
 
@@ -128,7 +131,7 @@ export class Api {
     return post(`${this.request}/payments`, sent);
   }
 
-  /** POST, with retries while the server is busy only briefly. */
+  /** POST. Retry if the server is busy only for a short time. */
   private async ask<T>(url: string, body: unknown): Promise<T> {
     let patience = PATIENCE_SECONDS;
     for (let shortest = SHORTEST_PAUSE_SECONDS; ; shortest *= 2) {

@@ -1,10 +1,10 @@
-/** The batches that wallets of this browser were asked to execute, as the outbox stores them. */
+/** The batches in the outbox: those that this browser has sent to wallets. */
 
 import type { Sender } from "./sender";
 
-/** What a batch pays. */
+/** The payment of a batch. */
 export interface SentBatch {
-  /** The id that the page gave it, until the wallet returns another. */
+  /** The id from the page. If the wallet returns another id, it is that one. */
   id: string;
   chainId: number;
   routeId: string;
@@ -15,9 +15,9 @@ export type BatchEnd = "unsent" | "reverted" | "partial" | "lost";
 export interface Batch extends SentBatch {
   by: Sender;
   sentAt: number;
-  /** The wallet has it, so that it was confirmed. */
+  /** Whether the customer has confirmed the batch: the wallet has it. */
   isConfirmed: boolean;
-  /** Why the page no longer waits for it; null while it does. */
+  /** Why the page no longer waits for the batch. Null while it waits. */
   ended: BatchEnd | null;
 }
 
@@ -41,12 +41,15 @@ export function mayLetGo({ sentAt }: Batch): boolean {
   return Date.now() - sentAt > OFFERED_AGAIN_MS;
 }
 
-/** Whether a confirmed batch counts as lost: it stays pending, or (`isUnknown`) the wallet no longer knows it. */
+/**
+ * Whether a confirmed batch counts as lost. It does if it stays pending, or if the wallet no longer knows it
+ * (`isUnknown`).
+ */
 export function isLost({ sentAt }: Batch, isUnknown: boolean): boolean {
   return Date.now() - sentAt > (isUnknown ? KNOWN_AFTER_MS : GIVEN_UP_MS);
 }
 
-/** The newest batch that ended without a transaction and may have paid; null if there is none. */
+/** The newest batch that ended without a transaction but may have paid. Null if there is none. */
 export function doubtful(batches: readonly Batch[]): Batch | null {
   const found = batches.filter(({ ended, sentAt }) => ended !== null && Date.now() - sentAt < WATCHED_FOR_MS);
   return found[found.length - 1] ?? null;

@@ -1,4 +1,4 @@
-/** Submits stored transaction hashes and signatures to the server, and retries until the server has them. */
+/** Submits stored hashes and signatures to the server. Retries until the server has them. */
 
 import { ApiError, type Api } from "./api";
 import type { Outbox, SignedTransfer } from "./outbox";
@@ -28,7 +28,10 @@ export class Delivery {
     private readonly events: Delivered,
   ) {}
 
-  /** Submit what is unsent one at a time, with back-off, until nothing is left. Calling it again skips the current pause. */
+  /**
+   * Submit the unsent hashes and signatures one at a time, until none is left. After errors, the pauses get longer.
+   * Another call skips the current pause.
+   */
   async run(): Promise<void> {
     if (this.running) return this.wake();
     this.running = true;
@@ -41,7 +44,7 @@ export class Delivery {
     this.running = false;
   }
 
-  /** How to submit what comes next: signatures first, since they end soon. */
+  /** The function that submits the next one. Signatures come first, because they expire soon. */
   private next(): Submit | null {
     const { api, outbox, events } = this;
     const { unsubmitted: signed, next: sent } = outbox;
@@ -66,7 +69,7 @@ export class Delivery {
     };
   }
 
-  /** Return null if the server's answer is final, else the milliseconds that it asks to wait. */
+  /** Return null if the server's response is final. Otherwise return the milliseconds to wait before a retry. */
   private async attempt({ submit, refused }: Submit): Promise<number | null> {
     let report: () => void;
     try {
@@ -87,7 +90,7 @@ export class Delivery {
     return null;
   }
 
-  /** Ends early when the browser is online again, or when there is a new hash. */
+  /** The pause ends early if the browser is online again, or if there is a new hash. */
   private sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.wake = () => {
@@ -102,7 +105,7 @@ export class Delivery {
 }
 
 interface Submit {
-  /** Return what reports that the server has it. */
+  /** Return the function that reports that the server has it. */
   submit(): Promise<() => void>;
   refused(error: ApiError): void;
 }

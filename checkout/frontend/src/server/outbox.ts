@@ -1,6 +1,7 @@
 /**
- * The browser's record of one payment request, in localStorage, so that a closed or reloaded page loses no transaction:
- * submitted and unsubmitted hashes, the transactions that its wallets sent, and the prompts that got no answer.
+ * The browser's record of one payment request, in localStorage. It contains submitted and unsubmitted hashes, the
+ * transactions of this browser's wallets, and open prompts. So no transaction is lost if the page is closed or
+ * reloaded.
  */
 
 import type { TrackedTransaction } from "../wallets/wallet";
@@ -10,45 +11,45 @@ import type { Authorization, SentTransaction } from "./types";
 
 export type { Sender };
 
-/** A transaction that a wallet of this browser sent, as opposed to an entered hash. */
+/** A transaction that a wallet of this browser sent. (For others, the customer can enter a hash.) */
 export interface OwnTransaction extends TrackedTransaction {
   chainId: number;
   routeId?: string;
   /** The wallet's name. */
   wallet: string;
   sentAt: number;
-  /** How long its route should take; missing if unknown, and in records of earlier releases. */
+  /** The estimate of its route. It is missing if unknown, and in records of earlier releases. */
   seconds?: number | null;
-  /** The transaction's earlier hashes, if it was sped up. */
+  /** If the transaction was sped up: its earlier hashes. */
   replaced: string[];
   isCancelled: boolean;
   /** The customer has stopped waiting for the network to see it. */
   isLetGo: boolean;
 }
 
-/** A transfer that the customer signed here, and that another account sends. */
+/** A transfer that the customer signed here. Another account sends it. */
 export interface SignedTransfer {
   routeId: string;
   /** Null once the server has it. */
   authorization: Authorization | null;
-  /** The server's payment for it; null until then. */
+  /** The id of the server's payment for it. Null until the server has it. */
   paymentId: string | null;
   sentAt: number;
-  /** How long its route should take; null if unknown. */
+  /** The estimate of its route, or null if unknown. */
   seconds: number | null;
 }
 
 interface Memory {
   unsent: SentTransaction[];
   acknowledged: string[];
-  /** Hashes that the customer typed here. Others are submitted, too: a page can offer to check any hash again. */
+  /** Hashes that the customer entered here. The page may also submit other hashes, to check them again. */
   entered: string[];
   own: OwnTransaction[];
   signed: SignedTransfer[];
-  /** When each prompt without an answer was opened; the time also identifies it. */
+  /** The open prompts. Each is the time when it was opened. The time is also its id. */
   prompts: number[];
   batches: Batch[];
-  /** The customer pays the network fee, by choice or because nothing else is possible. */
+  /** The customer pays the network fee. It may be a choice, or the only possibility. */
   paysFee: boolean;
 }
 
@@ -67,7 +68,7 @@ export class Outbox {
     return this.memory.unsent;
   }
 
-  /** The next hash to submit: transactions from a wallet before entered hashes. */
+  /** The next hash to submit. Transactions of a wallet come before entered hashes. */
   get next(): SentTransaction | undefined {
     return this.unsent.find((sent) => this.isOwn(sent.transaction_hash)) ?? this.unsent[0];
   }
@@ -86,7 +87,7 @@ export class Outbox {
     return this.memory.acknowledged.includes(hash) || this.isOwn(hash);
   }
 
-  /** Whether the customer sent the transaction: with a wallet of this browser, or by entering its hash here. */
+  /** Whether the customer sent the transaction with a wallet of this browser, or entered its hash here. */
   isMine(hash: string): boolean {
     return this.memory.entered.includes(hash) || this.isOwn(hash);
   }
@@ -111,7 +112,7 @@ export class Outbox {
     this.change((memory) => (memory.signed = [...memory.signed.filter(({ routeId }) => routeId !== signed.routeId), signed]));
   }
 
-  /** The server has the signature, which is not kept. */
+  /** The server has the signature, so it is removed. */
   authorized(route: string, paymentId: string): void {
     this.change((memory) => {
       const own = memory.signed.filter(({ routeId }) => routeId === route);
@@ -132,7 +133,7 @@ export class Outbox {
     this.change((memory) => (memory.paysFee = paysFee));
   }
 
-  /** Whether a wallet's prompt was opened recently and the page never got the answer. */
+  /** Whether a recently opened prompt of a wallet got no response. */
   get promptWasLeftOpen(): boolean {
     return this.memory.prompts.some(stillMatters);
   }
@@ -146,7 +147,7 @@ export class Outbox {
     this.change((memory) => memory.batches.push(newBatch(sent, by)));
   }
 
-  /** Store that the wallet has the batch, under its own id. */
+  /** Store that the wallet has the batch, and the wallet's id for it. */
   confirmBatch(id: string, walletId: string): void {
     this.editBatch(id, (batch) => Object.assign(batch, { id: walletId, isConfirmed: true }));
   }
@@ -155,12 +156,12 @@ export class Outbox {
     this.editBatch(id, (batch) => (batch.ended = ended));
   }
 
-  /** Forget a batch: it was not sent, or its transaction is known. */
+  /** Remove a batch. It was not sent, or its transaction is known. */
   dropBatch(id: string): void {
     this.change((memory) => (memory.batches = memory.batches.filter((batch) => batch.id !== id)));
   }
 
-  /** Store that a prompt was opened; return its id. */
+  /** Store that a prompt was opened. Return its id. */
   promptOpened(): number {
     let prompt = Date.now();
     this.change((memory) => {
@@ -174,7 +175,7 @@ export class Outbox {
     this.change((memory) => (memory.prompts = memory.prompts.filter((other) => other !== prompt)));
   }
 
-  /** Store a hash. `by` is missing for an entered hash, which may be the answer to any prompt. */
+  /** Store a hash. An entered hash has no `by`. It may be the result of any prompt. */
   remember(sent: SentTransaction, by?: Sender): void {
     const transaction_hash = canonical(sent.transaction_hash);
     this.change((memory) => {
@@ -198,7 +199,7 @@ export class Outbox {
     });
   }
 
-  /** Mark the hash as submitted, because the server already lists it. */
+  /** Mark the hash as submitted: the server already lists it. */
   settle(hash: string): void {
     if (this.memory.unsent.some((other) => other.transaction_hash === hash)) this.acknowledge(hash);
   }
@@ -216,7 +217,7 @@ export class Outbox {
     this.edit(hash, (own) => Object.assign(own, { nonce, call, fromBlock }));
   }
 
-  /** Track the replacement instead of the replaced transaction. */
+  /** Follow the replacement instead of the replaced transaction. */
   replace(hash: string, by: string): void {
     this.edit(hash, (own) => {
       own.replaced.push(hash);
@@ -232,14 +233,14 @@ export class Outbox {
     this.edit(hash, (own) => (own.isLetGo = true));
   }
 
-  /** Call back when another tab changed the record of the same request. */
+  /** Call `changed` if another tab has changed the record of the same request. */
   onOtherTab(callback: () => void): void {
     window.addEventListener("storage", (event) => {
       if (event.key !== this.key) return;
       this.memory = this.read();
       callback();
     });
-    // A suspended page misses storage events.
+    // While the page is suspended, it gets no storage events.
     window.addEventListener("pageshow", (event) => {
       if (!event.persisted) return;
       this.memory = this.read();
@@ -247,7 +248,7 @@ export class Outbox {
     });
   }
 
-  /** Read the record that other tabs have stored. Their storage events may not have arrived yet. */
+  /** Read the record again. Other tabs may have changed it, and their storage events may not have arrived yet. */
   reread(): void {
     this.memory = this.read();
   }
@@ -271,7 +272,7 @@ export class Outbox {
     try {
       localStorage.setItem(this.key, JSON.stringify(this.memory));
     } catch {
-      // Private windows may block storage; the record then lives in memory only.
+      // A private window may block storage. Then the record is only in memory.
     }
   }
 
@@ -298,7 +299,7 @@ function ownTransaction(sent: SentTransaction, { wallet, account, seconds }: Sen
   return { hash, chainId, ...(routeId ? { routeId } : {}), wallet, sender: account, sentAt: Date.now(), seconds, ...unknown, ...so };
 }
 
-/** Lower-case hexadecimal hashes. Base58 is case-sensitive and stays as it is. */
+/** Lower-case hexadecimal hashes. Base58 is case-sensitive, so it isn't changed. */
 function canonical(hash: string): string {
   return /^0x/i.test(hash) ? hash.toLowerCase() : hash;
 }

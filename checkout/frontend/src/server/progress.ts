@@ -3,7 +3,7 @@
 import type { OwnTransaction } from "./outbox";
 import type { Payment } from "./types";
 
-/** Why a submitted transaction is not in progress; only the browser that sent it knows `cancelled`. */
+/** The reason why a submitted transaction is not in progress. Only the browser that sent it knows `cancelled`. */
 export type WarningKind = "unseen" | "unbound" | "unpaid" | "cancelled" | "signers";
 
 export interface PaymentWarning {
@@ -22,20 +22,23 @@ export function failureOf({ failure_code: code, likely_failure: likely }: Paymen
   return code ?? likely ?? null;
 }
 
-/** Whether the wallet's other signers may still execute it at any time; until then the customer can pay in other ways. */
+/** Whether other signers of the wallet may still execute it. Until then, the customer can pay in another way. */
 function isAwaitingSigners(payment: Payment): boolean {
   return isOpen(payment) && payment.is_awaiting_signers === true && !payment.likely_failure;
 }
 
-/** The current hash of this browser's transaction, if the server found that another transaction replaced it; else null. */
+/**
+ * The current hash of this browser's transaction, if the server found that another transaction replaced it. Otherwise
+ * null.
+ */
 export function followed({ hash }: OwnTransaction, payments: readonly Payment[]): string | null {
   const payment = payments.find(({ replaced_hashes: replaced }) => replaced?.includes(hash));
   return payment && payment.transaction_hash !== hash ? payment.transaction_hash : null;
 }
 
 /**
- * Whether the page should wait for it: a node has seen it, and it is bound or was sent from this browser. A signed transfer
- * is sent by the service.
+ * Whether the page should wait for the payment. A node must have seen it, and it must be bound or from this browser.
+ * The service sends signed transfers, so no node needs to have seen them.
  */
 export function isUnderWay(payment: Payment, own: readonly OwnTransaction[]): boolean {
   if (!isOpen(payment) || payment.likely_failure) return false;
@@ -45,7 +48,7 @@ export function isUnderWay(payment: Payment, own: readonly OwnTransaction[]): bo
   return mine ? !mine.isCancelled : payment.is_bound;
 }
 
-/** The newest payment that needs a warning, preferably one that this browser submitted; null if none does. */
+/** The newest payment that needs a warning, or null. A payment that this browser submitted takes precedence. */
 export function findWarning(
   payments: readonly Payment[],
   own: readonly OwnTransaction[],
@@ -65,7 +68,7 @@ function warningKind(payment: Payment, own: readonly OwnTransaction[]): WarningK
   if (ownOf(payment, own)?.isCancelled) return "cancelled";
   if (isAwaitingSigners(payment)) return "signers";
   const code = failureOf(payment);
-  // While it is pending, the server has not looked it up yet.
+  // The payment is pending, so the server has not looked it up yet.
   const isMissing = !payment.is_seen && payment.status !== "pending";
   if (code === "transaction_not_found" || (code === null && isMissing)) return "unseen";
   return code === null ? "unbound" : "unpaid";
@@ -75,7 +78,10 @@ export function ownOf(payment: Payment, own: readonly OwnTransaction[]): OwnTran
   return own.find(({ hash }) => hash === payment.transaction_hash) ?? null;
 }
 
-/** This browser's newest transaction that no node has seen yet, unless the customer has stopped waiting for it. */
+/**
+ * This browser's newest transaction that no node has seen yet. If the customer has stopped waiting for it, it doesn't
+ * count.
+ */
 export function awaited(payments: readonly Payment[], own: readonly OwnTransaction[]): OwnTransaction | null {
   const waiting = own.filter((sent) => {
     if (sent.isCancelled || sent.isLetGo) return false;
@@ -91,7 +97,7 @@ export function mayLetGo({ sentAt }: OwnTransaction): boolean {
   return Date.now() - sentAt > LET_GO_AFTER_MS;
 }
 
-/** Whether another transaction with its nonce may still replace it. */
+/** Whether another transaction with the same nonce may still replace it. */
 export function isReplaceable(sent: OwnTransaction, payments: readonly Payment[]): boolean {
   const payment = payments.find(({ transaction_hash: hash }) => hash === sent.hash);
   if (sent.isCancelled || payment?.status === "completed" || (payment?.confirmations ?? 0) > 0) return false;

@@ -1,4 +1,4 @@
-/** The wallet, the account and the prompt that a transaction or a batch comes from, and its route's estimate. */
+/** The wallet, the account and the prompt of a transaction or a batch, and the estimate of its route. */
 export interface Sender {
   wallet: string;
   account: string;

@@ -1,4 +1,4 @@
-/** Follows the payment request's status: by a stream where the server offers one, else by polling at its interval. */
+/** Follows the payment request's status, by a stream or by polling. The server decides which, and the interval. */
 
 import type { Api } from "./api";
 import { ApiError } from "./api";
@@ -8,7 +8,7 @@ import type { Checkout } from "./types";
 const HIDDEN_MS = 30_000;
 const LONGEST_MS = 60_000;
 const SHORTEST_MS = 500;
-/** While the stream brings updates, polling only makes sure that none was missed. */
+/** With a stream, polling only checks that no update was missed. */
 const STREAMED_MS = 15_000;
 const FAILURES_BEFORE_TELLING = 3;
 
@@ -36,24 +36,24 @@ export class StatusPoll {
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
     window.addEventListener("offline", () => this.lost());
     window.addEventListener("online", () => this.visibilityChanged());
-    // The page was restored from the back-forward cache, or was suspended while a wallet app was open.
+    // The page may have been in the back-forward cache, or suspended while a wallet app was open.
     window.addEventListener("pageshow", (event) => event.persisted && this.visibilityChanged());
   }
 
-  /** Follow a final request too, without a stream: a late payment changes it. */
+  /** Also follow a final request, but without a stream: a late payment may change it. */
   start(): void {
     if (!this.final && !document.hidden) this.stream.open();
     this.schedule(this.intervalMs);
   }
 
-  /** Poll immediately, and keep polling even if the request looked final. */
+  /** Poll immediately, and continue even if the request looked final. */
   now(): void {
     this.final = false;
     if (!document.hidden) this.stream.open();
     this.askOrRepeat();
   }
 
-  /** Fetch the state and apply it; throw ApiError without a response. */
+  /** Fetch the state and apply it. Throw ApiError if there is no response. */
   async refresh(): Promise<void> {
     this.take(await this.api.wholeCheckout());
   }
@@ -65,7 +65,7 @@ export class StatusPoll {
 
   private visibilityChanged(): void {
     if (document.hidden) {
-      // Browsers allow few connections to a server over HTTP/1.1, and a hidden page needs none.
+      // With HTTP/1.1, browsers allow only a few connections to a server. A hidden page doesn't need one.
       this.stream.close();
       this.schedule(this.pause());
     } else if (this.final) {
@@ -90,7 +90,7 @@ export class StatusPoll {
     try {
       const checkout = await this.api.checkout();
       this.connected();
-      // The stream has brought a state meanwhile, which may be newer.
+      // The stream has sent a state meanwhile. It may be newer.
       if (this.streamedUpdates !== before) this.again = true;
       else if (checkout) this.take(checkout);
     } catch (error) {
@@ -126,7 +126,7 @@ export class StatusPoll {
     if (this.failures === FAILURES_BEFORE_TELLING && !this.final) this.onConnection(false);
   }
 
-  /** The browser is offline: report it without waiting for failed requests. */
+  /** The browser is offline. Report that now, before requests fail. */
   private lost(): void {
     if (this.final || this.failures >= FAILURES_BEFORE_TELLING) return;
     this.failures = FAILURES_BEFORE_TELLING;

@@ -1,22 +1,25 @@
-/** Receives the payment request's status from the `events` process, as soon as it changes. */
+/** Receives the payment request's status from the `events` process when it changes. */
 
 import type { Checkout } from "./types";
 
 export class StatusStream {
   private source: EventSource | null = null;
 
-  /** `url` is the stream's address; null if the `events` process doesn't run. */
+  /** `url` is the stream's address, or null if the `events` process doesn't run. */
   constructor(
     private readonly url: string | null,
     private readonly onUpdate: (checkout: Checkout, etag: string) => void,
   ) {}
 
-  /** Whether the stream sends updates: not while the browser reconnects, nor after the server rejected the stream. */
+  /**
+   * Whether the stream sends updates. It doesn't while the browser reconnects, or if the server has rejected the
+   * stream.
+   */
   get isConnected(): boolean {
     return this.source?.readyState === EventSource.OPEN;
   }
 
-  /** Connect, unless the stream is connected or the browser is reconnecting. */
+  /** Connect if the stream isn't connected and the browser isn't reconnecting. */
   open(): void {
     if (this.url === null || (this.source && this.source.readyState !== EventSource.CLOSED)) return;
     this.source = new EventSource(this.url);

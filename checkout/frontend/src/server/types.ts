@@ -7,7 +7,7 @@ export interface Amount {
 }
 
 export interface Token {
-  /** Null for a token outside the catalogue, which is identified by its address. */
+  /** Null for a token outside the catalogue. Use its address instead. */
   id: number | null;
   symbol: string;
   name: string;
@@ -22,9 +22,9 @@ export interface Chain {
   network: string;
   native_symbol: string;
   explorer_url: string | null;
-  /** A public node, for wallets that don't know the network yet. */
+  /** A public node. The page sends it to wallets that don't know the network yet. */
   wallet_rpc_url?: string | null;
-  /** Our logo of it; only in the page's data. */
+  /** Our logo of the chain. It is only in the page's data. */
   logo?: string | null;
 }
 
@@ -39,9 +39,9 @@ export interface Payment {
   status: string;
   type: string;
   chain_id: number;
-  /** Null for native coin that arrived at the deposit address, and for a sponsored payment until it is sent. */
+  /** Null for native coin that arrived at the deposit address. Also null for a sponsored payment before it is sent. */
   transaction_hash: string | null;
-  /** The hashes of transactions that this one speeds up, and the id of a contract account's proposal. */
+  /** The hashes of the transactions that this one replaced, and the id of a contract account's proposal. */
   replaced_hashes?: string[];
   explorer_url: string | null;
   destination_chain_id: number;
@@ -50,16 +50,16 @@ export interface Payment {
   provider: string | null;
   provider_status: string | null;
   provider_url?: string | null;
-  /** The amount that was sent; null until known. */
+  /** The sent amount, or null while it is unknown. */
   amount: Amount | null;
   amount_received: Amount | null;
-  /** When the sender signed for this request after sending; null if it did not. */
+  /** When the sender signed for this request, after the payment was sent. Null if there is no such signature. */
   sender_signed_at: string | null;
   /** Whether a node knows the transaction. */
   is_seen: boolean;
-  /** Whether the payer signed a transfer that the service sends; missing in responses of earlier releases. */
+  /** Whether the service sends the transfer, which the payer has signed. Missing in responses of earlier releases. */
   sponsored?: boolean;
-  /** Whether other signers still have to execute it; missing in responses of earlier releases. */
+  /** Whether other signers still have to execute it. Missing in responses of earlier releases. */
   is_awaiting_signers?: boolean;
   /** Whether it is bound to the request. */
   is_bound: boolean;
@@ -67,7 +67,7 @@ export interface Payment {
   likely_failure: string | null;
   confirmations: number;
   confirmations_required: number | null;
-  /** Confirmations of the delivery, if that is another transaction. */
+  /** The confirmations of the delivery, if it is a separate transaction. */
   destination_confirmations: number | null;
   destination_confirmations_required: number | null;
   status_detail: string | null;
@@ -105,11 +105,11 @@ export interface Checkout {
   payments: Payment[];
   /** Missing in responses of earlier releases. */
   refunds?: Refund[];
-  /** Whether no real money is involved: a test deployment or a simulated payment. */
+  /** Whether there is no real money: in a test deployment, or for a simulated payment. */
   is_test: boolean;
-  /** Whether the requested token and its chain are active; missing in responses of earlier releases. */
+  /** Whether the requested token and its chain are active. Missing in responses of earlier releases. */
   is_available?: boolean;
-  /** Null until it is requested, and while it may not be shown. */
+  /** Null until it is requested, and if it may not be shown. */
   deposit_address?: string | null;
   /** Whether this deployment offers payments with other tokens. */
   pay_with?: { is_routed: boolean };
@@ -155,7 +155,7 @@ export interface Route {
   provider: string | null;
   tags: string[];
   warnings?: { code: string }[];
-  /** Whether another account sends the transfer and pays the network fee; missing in responses of earlier releases. */
+  /** Whether another account sends the transfer and pays the network fee. Missing in responses of earlier releases. */
   sponsored?: boolean;
   expires_at: string;
 }
@@ -185,7 +185,7 @@ export interface Approval {
   approval_required: boolean;
   spender: string | null;
   token: Token;
-  /** How much the spender may spend now. */
+  /** The current allowance of the spender. */
   allowance: Amount;
   required: Amount;
   transactions: EvmTransaction[];
@@ -202,7 +202,7 @@ export interface EvmTransaction {
   maxPriorityFeePerGas?: string;
 }
 
-/** On Solana a versioned transaction in base64. */
+/** On Solana, this is a versioned transaction in base64. */
 export type UnsignedTransaction = EvmTransaction | string;
 
 /** A transfer as EIP-712 typed data (EIP-3009). */

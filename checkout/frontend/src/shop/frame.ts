@@ -1,4 +1,4 @@
-/** The checkout in a frame: its messages, and whether it loaded at all. */
+/** The checkout in a frame. Handles its messages, and finds out whether it has loaded. */
 
 import { type Hello, isMessage, type CheckoutMessage, VERSION } from "../messages";
 import type { Labels, Options, Progress } from "./quittance";
@@ -12,11 +12,11 @@ export interface FrameEvents {
   ready(): void;
   /** The checkout is slow to load. */
   slow(): void;
-  /** The page loaded, but sends no message: most likely this origin isn't allowed to embed it. */
+  /** The page has loaded, but sends no message. Probably this origin isn't allowed to embed it. */
   refused(): void;
   height(pixels: number): void;
   close(): void;
-  /** No wallet prompt is open any longer. */
+  /** The wallet's prompt is closed. */
   idle(): void;
 }
 
@@ -52,7 +52,7 @@ export class CheckoutFrame {
     return this.url.href;
   }
 
-  /** The checkout's host, shown because a frame has no address bar. */
+  /** The checkout's host. It is shown, because a frame has no address bar. */
   get host(): string {
     return this.url.host;
   }
@@ -106,7 +106,10 @@ export class CheckoutFrame {
   }
 }
 
-/** Call the shop's function in a separate task: an error that it throws is reported, but doesn't affect this script. */
+/**
+ * Call the shop's function in a separate task. If it throws an error, the browser reports it, but this script
+ * continues.
+ */
 export function tell<Value>(listener: ((value: Value) => void) | undefined, value: Value): void {
   if (listener) void Promise.resolve(value).then(listener);
 }

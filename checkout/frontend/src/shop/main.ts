@@ -1,8 +1,8 @@
 /**
  * `quittance.js`: opens a checkout over a shop's page, or inside it. If the checkout can't be embedded, the script
- * navigates to it instead.
+ * navigates to it.
  *
- * Use its events for the page only. Ship goods when the shop's server has received the webhook.
+ * Use the events only to update the page. Ship goods only when the shop's server has received the webhook.
  */
 
 import { CheckoutFrame } from "./frame";
@@ -10,12 +10,12 @@ import { Modal } from "./modal";
 import { Place } from "./place";
 import type { Options, Quittance } from "./quittance";
 
-/** Open the checkout over the page, full-screen on a phone. */
+/** Open the checkout over the page. On a phone, it is full-screen. */
 function open(options: Options): { close(): void } {
   return new Modal((events) => new CheckoutFrame(options, events, true), options);
 }
 
-/** Show the checkout inside an element, whose content it replaces. Its height follows the checkout's. */
+/** Show the checkout inside an element. It replaces the element's content, and sets its height. */
 function mount(element: Element | string, options: Options): { unmount(): void } {
   const target = typeof element === "string" ? document.querySelector(element) : element;
   if (!target) throw new TypeError(`Quittance.mount: there is no element ${String(element)}`);

@@ -56,7 +56,7 @@ export class Modal {
     this.show();
   }
 
-  /** Close the dialog. The hidden frame stays until an open wallet prompt is answered. */
+  /** Close the dialog. If a wallet's prompt is open, the frame stays, hidden, until the prompt is closed. */
   close(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
@@ -80,7 +80,7 @@ export class Modal {
     this.host.remove();
   }
 
-  /** Navigate to the checkout's own page, unless the browser is offline. */
+  /** Navigate to the checkout, unless the browser is offline. */
   private leave(): void {
     if (!this.isOpen || !navigator.onLine) return;
     // The customer may come back to the shop's page.
@@ -106,7 +106,7 @@ export class Modal {
   }
 }
 
-/** Stop the page behind from scrolling, without a layout shift when its scroll bar disappears. */
+/** Stop the page behind from scrolling. Its layout must not shift when the scroll bar disappears. */
 function lockScrolling(): () => void {
   const { style, clientWidth } = document.documentElement;
   const { overflow, paddingRight } = style;

@@ -1,4 +1,4 @@
-/** The checkout inside an element of the shop's page, with the height of its content. */
+/** The checkout inside an element of the shop's page. The height is that of the checkout's content. */
 
 import { type CheckoutFrame, type FrameEvents, tell } from "./frame";
 import type { Options } from "./quittance";

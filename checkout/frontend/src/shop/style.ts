@@ -1,4 +1,7 @@
-/** The styles of this script's elements. They are isolated from the shop's own styles, and work under any style policy. */
+/**
+ * The styles of this script's elements. They don't mix with the shop's styles, and work with any
+ * Content-Security-Policy.
+ */
 
 const COMMON = `
 :host{all:initial}
@@ -46,7 +49,7 @@ export function shadow(host: HTMLElement, kind: "modal" | "place"): ShadowRoot {
   const root = host.attachShadow({ mode: "open" });
   const css = COMMON + (kind === "modal" ? MODAL : PLACE);
   try {
-    // The shop's Content-Security-Policy can't forbid a sheet that a script constructs.
+    // The shop's Content-Security-Policy doesn't apply to a style sheet that a script constructs.
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
     root.adoptedStyleSheets = [sheet];

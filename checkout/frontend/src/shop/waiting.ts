@@ -1,4 +1,4 @@
-/** The placeholder until the checkout has loaded; with a link to it if loading is slow or fails. */
+/** The placeholder until the checkout has loaded. If loading is slow or fails, it has a link to the checkout. */
 
 import type { CheckoutFrame } from "./frame";
 

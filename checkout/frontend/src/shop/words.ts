@@ -1,23 +1,26 @@
 /**
  * The messages of this script in the checkout's languages. The build takes them from checkout/messages/. The dialog and
- * the checkout in it use the same language: the browser's.
+ * the checkout in it use the same language. By default, it is the browser's.
  */
 
 import type { Labels } from "./quittance";
 import words from "./words.json";
 
 const LANGUAGES: Readonly<Record<string, readonly string[]>> = words;
-/** Aliases of language tags; the same as in merchants/languages.py. */
+/** Aliases of language tags, as in merchants/languages.py. */
 const ALSO: Readonly<Record<string, string>> = { pt: "pt-BR", zh: "zh-Hans", "zh-cn": "zh-Hans", "zh-sg": "zh-Hans" };
 const BY_LOWER_CASE = new Map(Object.keys(LANGUAGES).map((tag) => [tag.toLowerCase(), tag]));
 
-/** A supported language. `isExplicit`: it is not the browser's, so the checkout's URL must name it. */
+/** A supported language. `isExplicit`: the language is not the browser's, so the checkout's URL must contain it. */
 export interface Language {
   readonly tag: string;
   readonly isExplicit: boolean;
 }
 
-/** The first supported language of: the shop's option, the browser's languages, the language of the shop's page. */
+/**
+ * The first supported one of these languages: the shop's option, the browser's languages, the language of the shop's
+ * page.
+ */
 export function chosenLanguage(option: string | undefined): Language | null {
   const requested = option && supported(option);
   if (requested) return { tag: requested, isExplicit: true };
@@ -44,7 +47,7 @@ function supported(tag: string): string | undefined {
   for (let name = tag.toLowerCase(); name; name = name.slice(0, Math.max(name.lastIndexOf("-"), 0))) {
     const match = BY_LOWER_CASE.get(name) ?? ALSO[name];
     if (match) return match;
-    // Don't use Simplified Chinese for a request for Traditional Chinese.
+    // Tags of Traditional Chinese don't match Simplified Chinese.
     if (/^zh-(?!hans)/.test(name)) return undefined;
   }
   return undefined;

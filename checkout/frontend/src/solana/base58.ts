@@ -1,4 +1,4 @@
-/** Base58 in Bitcoin's alphabet, in which Solana writes addresses and signatures. */
+/** Base58 in Bitcoin's alphabet. Solana's addresses and signatures have this format. */
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
@@ -10,9 +10,9 @@ export function toBase58(bytes: Uint8Array): string {
   return "1".repeat(zeros < 0 ? bytes.length : zeros) + text;
 }
 
-/** The `length` bytes that `text` encodes, or null if it doesn't encode that many. */
+/** Decode `text` to `length` bytes. Return null if it has another length or is invalid. */
 export function fromBase58(text: string, length: number): Uint8Array | null {
-  // A byte takes less than 1.37 characters.
+  // A byte needs less than 1.37 characters.
   if (text.length > Math.ceil(length * 1.37) + 1) return null;
   let number = 0n;
   for (const character of text) {

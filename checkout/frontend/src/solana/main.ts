@@ -1,4 +1,4 @@
-/** Adapts Solana wallets (Wallet Standard) to the `Wallet` interface. Loaded once such a wallet registers. */
+/** Adapts Solana wallets (Wallet Standard) to the `Wallet` interface. It is loaded when such a wallet registers. */
 
 import type { Chain } from "../server/types";
 import { inTime, understood, WalletError } from "../wallets/refusals";
@@ -24,10 +24,10 @@ const SEND = "solana:signAndSendTransaction";
 const SIGN = "solana:signTransaction";
 const SIGN_MESSAGE = "solana:signMessage";
 const CLUSTERS: Readonly<Record<string, string>> = { "": "mainnet", local: "localnet" };
-/** Nodes return -32002 for a failed simulation; other wallets return it if another prompt is open. */
+/** A node returns -32002 for a failed simulation. Wallets of other families return it if another prompt is open. */
 const SIMULATION_FAILED = /simulation failed|blockhash/i;
 
-/** Adapt a registered wallet for those of these networks that it supports; null if it can't pay on any. */
+/** Adapt a registered wallet for the networks that it supports. Return null if it supports none of them. */
 export function solanaWallet(registered: unknown, chains: readonly Chain[]): Wallet | null {
   const networks = new Map(chains.map((chain) => [chain.id, clusterOf(chain)]));
   if (!isUsable(registered)) return null;
@@ -49,13 +49,13 @@ function isUsable(value: unknown): value is Registered {
 
 type WalletMethods = Omit<Wallet, "id" | "name" | "icon" | "family">;
 
-/** A Solana wallet is on all of its networks at once: each call names the network. */
+/** A Solana wallet has no current network. Each call names the network. */
 function methodsOf(wallet: Registered, networks: ReadonlyMap<number, string>): WalletMethods {
   const { features } = wallet;
   let accounts: readonly Account[] = [];
   let [[chainId, cluster] = [0, ""]] = networks;
 
-  /** Call the method of a feature, which is the part of its name after the colon. */
+  /** Call the method of a feature. Its name is the part of the feature's name after the colon. */
   async function ask(feature: string, input?: unknown): Promise<unknown> {
     const method = features[feature]?.[feature.slice(feature.indexOf(":") + 1)];
     if (!method) throw new WalletError("unsupported", "");
@@ -66,7 +66,7 @@ function methodsOf(wallet: Registered, networks: ReadonlyMap<number, string>): W
     }
   }
 
-  /** Call a feature for one account; return the first result. */
+  /** Call a feature for one account. Return the first result. */
   async function askFor(address: string, feature: string, input: object): Promise<Record<string, unknown>> {
     const account = accounts.find((one) => one.address === address);
     if (!account) throw new WalletError("unauthorized", "");
@@ -96,7 +96,7 @@ function methodsOf(wallet: Registered, networks: ReadonlyMap<number, string>): W
       return chainId;
     },
     async connect() {
-      // Without this feature the wallet can only sign, and the page doesn't send transactions itself.
+      // Without this feature, the wallet can only sign. The page itself doesn't send transactions.
       if (!features[SEND]) throw new WalletError("unsupported", "");
       const account = setAccounts(((await ask(CONNECT)) as { accounts?: unknown } | undefined)?.accounts);
       if (!account) throw new WalletError("unauthorized", "");

@@ -1,4 +1,4 @@
-/** Decodes an unsigned version 0 transaction: who signs it, and each instruction with its accounts. */
+/** Decodes an unsigned version 0 transaction: the signers, and each instruction with its accounts. */
 
 import { toBase58 } from "./base58";
 
@@ -15,7 +15,7 @@ export interface Instruction {
 }
 
 export interface Message {
-  /** The only signer, or the second one of a sponsored transaction. */
+  /** The payer. It is the only signer. In a sponsored transaction, it is the second one. */
   payer: string;
   /** The first signer. */
   feePayer: string;
@@ -27,8 +27,9 @@ const SIGNATURE = 64;
 const VERSION_0 = 0x80;
 
 /**
- * Decode a version 0 message without lookup tables, signed by the payer alone or, if it is sponsored, by the account that
- * pays the fee and the payer. Throws RangeError for any other.
+ * Decode a version 0 message. It must not use lookup tables. The payer must be the only signer. In a sponsored
+ * transaction, the first signer is the account that pays the fee, and the payer is the second. Throws RangeError for
+ * any other message.
  */
 export function readTransaction(bytes: Uint8Array, isSponsored = false): Message {
   const reader = new Reader(bytes);
@@ -51,7 +52,7 @@ export function readTransaction(bytes: Uint8Array, isSponsored = false): Message
     accounts: reader.list(use),
     data: reader.take(reader.short()),
   }));
-  // Resolving a lookup table's accounts would need a request to the chain.
+  // The accounts in a lookup table are only known on the chain.
   if (reader.short() !== 0 || !reader.isAtEnd) throw new RangeError("More than a payment");
   return { payer: present(uses[expected - 1]).address, feePayer: present(uses[0]).address, instructions };
 }
@@ -67,7 +68,7 @@ export function readPayer(bytes: Uint8Array): string {
   return toBase58(reader.take(KEY));
 }
 
-/** The unsigned little-endian number in `bytes`. */
+/** Read `bytes` as an unsigned little-endian number. */
 export function littleEndian(bytes: Uint8Array): bigint {
   return bytes.reduceRight((sum, byte) => sum * 256n + BigInt(byte), 0n);
 }
@@ -98,7 +99,7 @@ class Reader {
     return this.take(1)[0] ?? 0;
   }
 
-  /** A length in Solana's compact-u16 encoding. */
+  /** Read a length in Solana's compact-u16 encoding. */
   short(): number {
     let value = 0;
     for (let shift = 0; shift <= 14; shift += 7) {

@@ -1,4 +1,4 @@
-/** Decodes a Solana payment, and checks that it does exactly what the customer was shown. */
+/** Decodes a Solana payment, and checks that it is exactly the one that the customer saw. */
 
 import type { Shown, Signed } from "../wallets/wallet";
 import { fromBase58, toBase58 } from "./base58";
@@ -11,35 +11,39 @@ const MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
 const TOKEN_PROGRAMS = ["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"];
 
 const SIGNATURE_FEE = 5_000n;
-/** About a thousand times the usual fee; a higher one is rejected. */
+/** A higher fee is rejected. This is about a thousand times the usual fee. */
 const HIGHEST_FEE = 10_000_000n;
 const DEFAULT_UNITS = 200_000n;
-/** The maximum number of the payer's token accounts that one payment spends from. */
+/** A payment spends from at most this many token accounts of the payer. */
 const MAX_SOURCES = 5;
 
 const TRANSFER = 2n;
 const TRANSFER_CHECKED = 12;
 const CREATE_IDEMPOTENT = 1;
 
-/** Amounts are in base units, the fee in lamports. For SOL, `mint` and `tokenProgram` are null. `amount` is the sum of all transfers. */
+/**
+ * Amounts are in base units, and the fee is in lamports. `amount` is the sum of all transfers. For SOL, `mint` and
+ * `tokenProgram` are null.
+ */
 export interface SolanaPayment {
   payer: string;
   mint: string | null;
   tokenProgram: string | null;
   amount: bigint;
   decimals: number;
-  /** The receiving account: for a token, the recipient's token account. */
+  /** The receiving account. For a token, it is the recipient's token account. */
   to: string;
-  /** The token account that the transaction creates first, if needed. */
+  /** The recipient's token account, if the transaction creates it first. */
   opens: { account: string; owner: string; mint: string } | null;
-  /** The Solana Pay reference: an otherwise unused account by which the payment can be found. */
+  /** The Solana Pay reference: an unused account in the transaction. The service finds the payment by it. */
   reference: string | null;
   fee: bigint;
 }
 
 /**
- * Decode a transaction that consists of one payment, of a token from up to five accounts. In a sponsored one, another
- * account pays the fee and may open the recipient's token account. Throws RangeError for any other.
+ * Decode a transaction that consists of one payment. A token may come from up to five accounts. In a sponsored
+ * transaction, another account pays the fee, and may open the recipient's token account. Throws RangeError for any
+ * other transaction.
  */
 export function readPayment(transaction: Uint8Array, isSponsored = false): SolanaPayment {
   const { payer, feePayer, instructions } = readTransaction(transaction, isSponsored);
@@ -54,14 +58,14 @@ export function readPayment(transaction: Uint8Array, isSponsored = false): Solan
 }
 
 /**
- * Whether the base64 transaction pays exactly what was shown. In a routing provider's transaction, only the payer is
- * checked.
+ * Whether the base64 transaction makes exactly the payment that was shown. In a provider's transaction, only the payer
+ * is checked.
  */
 export async function matchesShown(transaction: string, shown: Shown): Promise<boolean> {
   let paid: SolanaPayment;
   try {
-    // A provider's transaction may name accounts by lookup tables on the chain. The wallet's simulation shows its
-    // effect.
+    // A provider's transaction may use lookup tables, so it can't be decoded here. The wallet simulates it, and shows
+    // its effect.
     if (shown.kind === "call") return readPayer(fromBase64(transaction)) === shown.account;
     if (shown.kind !== "transfer") return false;
     paid = readPayment(fromBase64(transaction), shown.isSponsored);
@@ -77,7 +81,10 @@ export async function matchesShown(transaction: string, shown: Shown): Promise<b
   return isTokenAccountOf(to, recipient, tokenProgram, mint);
 }
 
-/** Decode a matching payment for display. For a token transfer, show the recipient instead of its token account. */
+/**
+ * Decode a matching payment for display. A token transfer goes to a token account, but its owner, the recipient, is
+ * shown.
+ */
 export function readSigned(transaction: string, shown: Shown): Signed | null {
   if (shown.kind !== "transfer") return null;
   const { mint, amount, to } = readPayment(fromBase64(transaction), shown.isSponsored);
@@ -128,7 +135,7 @@ function referenceAmong([reference, ...others]: Instruction["accounts"]): string
   return reference?.address ?? null;
 }
 
-/** The maximum fee in lamports: for the signature, and for all compute units that the transaction may use. */
+/** The maximum fee in lamports. It is for the signatures, and for all compute units that the transaction may use. */
 export function highestFee(instructions: Instruction[]): bigint {
   let [units, price] = [DEFAULT_UNITS * BigInt(instructions.length), 0n];
   for (const { program, data } of instructions) {
@@ -141,7 +148,7 @@ export function highestFee(instructions: Instruction[]): bigint {
   return SIGNATURE_FEE + (units * price + 999_999n) / 1_000_000n;
 }
 
-/** Whether `account` is derived from this owner, program and mint; no key exists for such an address. */
+/** Whether `account` is the address derived from this owner, program and mint. Such an address has no key. */
 async function isTokenAccountOf(account: string, owner: string, program: string, mint: string): Promise<boolean> {
   const keys = [owner, program, mint, ASSOCIATED].map((text) => fromBase58(text, 32));
   const marker = new TextEncoder().encode("ProgramDerivedAddress");

@@ -1,6 +1,6 @@
 /**
- * The direct route for which the payer signs a transfer, and another account sends it and pays the network fee. What it
- * needs is loaded with the routes, if the request can have such a route.
+ * Sponsored payments: the payer only signs a transfer. Another account sends it and pays the network fee. The script
+ * for it is loaded with the routes, if the request can have such a route.
  */
 
 import { copy } from "../copy";
@@ -26,16 +26,16 @@ export class SponsoredWay implements SponsoredRoutes {
 
   async load(): Promise<void> {
     const { sponsoredScript: script } = this.means;
-    // The server provides the file name, which may contain a digest.
+    // The file name may contain a digest, so the server provides it.
     if (script) this.part ??= await (import(script) as Promise<Part>).catch(() => null);
   }
 
-  /** The offered routes without those that this wallet or this page can't pay by. */
+  /** The offered routes by which this wallet and this page can pay. */
   usable(routes: Route[], { authorize }: Wallet): Route[] {
     return this.part && authorize ? routes : routes.filter((route) => !route.sponsored);
   }
 
-  /** The route to review first: without a network fee if there is one, else that with the tag, else the recommended one. */
+  /** The route to review first: the sponsored one, or the one with the tag, or the recommended one. */
   preferred(routes: readonly Route[], tag: string): Route | undefined {
     const ordinary = routes.filter((route) => !route.sponsored);
     const free = this.means.choice.paysFee ? undefined : routes.find((route) => route.sponsored);
@@ -47,7 +47,7 @@ export class SponsoredWay implements SponsoredRoutes {
     return this.preferred(routes.filter((other) => !other.sponsored === !route.sponsored), tagOf(route)) ?? this.preferred(routes, "");
   }
 
-  /** Review the other direct route. */
+  /** Review the other direct route (see `otherDirect`). */
   change(step: Reviewed): void {
     const { step: now } = this.stage;
     const other = otherDirect(step);
@@ -56,11 +56,11 @@ export class SponsoredWay implements SponsoredRoutes {
     this.stage.review({ ...step, route: other });
   }
 
-  /** Let the customer pay the network fee, and say why. */
+  /** Let the customer pay the network fee, with a notice that explains why. */
   async fallBack(reviewed: Reviewed, notice: Notice, current: () => boolean): Promise<void> {
     this.means.choice.paysFee = true;
     const route = otherDirect(reviewed);
-    // Alone, so that the review doesn't offer again what is not possible.
+    // Without the other routes. Otherwise the review would offer the sponsored one again.
     if (route) this.stage.review({ ...reviewed, route, routes: [route] }, notice);
     else await this.stage.quote(reviewed, current, notice);
   }
@@ -76,7 +76,7 @@ export class SponsoredWay implements SponsoredRoutes {
   }
 }
 
-/** The other direct route: with a network fee instead of without one, or the reverse. */
+/** The direct route that differs only in who pays the network fee. */
 export function otherDirect({ route, routes = [] }: Reviewed): Route | undefined {
   return route.type === "direct" ? routes.find((other) => !other.sponsored !== !route.sponsored) : undefined;
 }

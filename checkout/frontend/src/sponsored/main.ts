@@ -1,4 +1,4 @@
-/** From a built sponsored route to the server's payment: check the transfer, have it signed, submit the signature. */
+/** Pays by a sponsored route: check the built transfer, have the wallet sign it, submit the signature. */
 
 import type { copy } from "../copy";
 import type { info, walletNotice } from "../flow/notices";
@@ -9,7 +9,7 @@ import type { refusalOf } from "../wallets/refusals";
 import type { Shown, Signed } from "../wallets/wallet";
 import { readTransfer, transferToSign } from "./typed-data";
 
-/** What this script uses of the page's main script, so that it needs no copy. */
+/** The functions of the main script that this script uses. So it doesn't contain copies. */
 export interface Kit {
   copy: typeof copy;
   info: typeof info;
@@ -17,13 +17,16 @@ export interface Kit {
   refusalOf: typeof refusalOf;
 }
 
-/** What the wallet signs, and what it does. */
+/** The data that the wallet signs, and its effect. */
 interface Transfer {
   data: TypedData | UnsignedTransaction;
   signed: Signed | null;
 }
 
-/** Return what the wallet signs: typed data or, on Solana, a transaction. Null if it isn't exactly what the customer reviewed. */
+/**
+ * Return the data that the wallet signs. It is typed data or, on Solana, a transaction. Return null if it isn't exactly
+ * the reviewed transfer.
+ */
 export async function transferOf({ wallet, account, option, route, built }: Ready, means: Means): Promise<Transfer | null> {
   const { recipient_address: recipient, expires_at: expires } = means.checkout();
   const { chainId, token } = option;
@@ -44,7 +47,7 @@ interface Signing {
   current: () => boolean;
 }
 
-/** A signature that the wallet returns is always submitted, even if the customer has navigated away. */
+/** The signature is always submitted, even if the customer has navigated away. */
 export async function confirm(
   kit: Kit,
   way: SponsoredRoutes,
@@ -57,7 +60,7 @@ export async function confirm(
   const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
   const transfer = await transferOf(ready, means);
   if (!current()) return;
-  // It matched before, so its end has come meanwhile.
+  // It matched before the prompt. So it has expired since.
   if (!transfer || !wallet.authorize) return stage.review(reviewed, info(copy.notices.proofTooLate));
   stage.go({ at: "confirming", plan, signed: transfer.signed, ...reviewed });
   const cannotSign = info(copy.sponsored.cannotSign(wallet.name));

@@ -1,9 +1,9 @@
-/** The typed data of a transfer that another account sends (EIP-3009): what it must be, and what it does. Pure. */
+/** The typed data of a transfer that another account sends (EIP-3009). Pure. */
 
 import type { Token, TypedData } from "../server/types";
 import type { Signed } from "../wallets/wallet";
 
-/** What the customer reviewed. Times are in milliseconds. */
+/** The reviewed transfer. Times are in milliseconds. */
 export interface Expected {
   account: string;
   chainId: number;
@@ -21,14 +21,14 @@ const TYPES = {
   [NAME]: fields("address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce"),
 };
 const LONGEST_MS = 15 * 60_000;
-/** What the customer's and the server's clock may differ. */
+/** The maximum difference between the clocks of the customer and the server. */
 const MARGIN_MS = 60_000;
 const NONCE = /^0x[0-9a-f]{64}$/i;
 const SECONDS = /^[1-9][0-9]{9,11}$/;
 
 /**
- * Return the typed data to sign, made from what was reviewed; null if the server's is for anything else. Of the server's,
- * it has only the domain's name and version, without which the token rejects the signature, the end and the nonce.
+ * Return the typed data to sign, made from the reviewed transfer. Only these values come from the server's data: name
+ * and version of the domain, the end, and the nonce. Return null if the server's data is different in any other way.
  */
 export function transferToSign(built: TypedData, expected: Expected): TypedData | null {
   const { account, chainId, token, recipient, rawAmount, now, expiresAt } = expected;
@@ -65,7 +65,10 @@ function fields(list: string): { name: string; type: string }[] {
   });
 }
 
-/** The data as text, whatever the order of its keys and the letter case of its addresses. Numbers and their texts are the same. */
+/**
+ * The data as a text to compare. It doesn't depend on the order of keys, on the letter case of addresses, or on whether
+ * a number is a text.
+ */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(String(value).toLowerCase());

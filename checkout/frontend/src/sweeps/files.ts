@@ -1,4 +1,4 @@
-/** Saves unsigned transactions as files, in plain JSON and for the Transaction Builder of a Safe. */
+/** Saves unsigned transactions as files: as plain JSON, and in the format of a Safe's Transaction Builder. */
 
 export interface Unsigned {
   to: string;
@@ -6,7 +6,7 @@ export interface Unsigned {
   value: string;
 }
 
-/** The format of safe-global/safe-react-apps, `apps/tx-builder/src/typings/models.ts`: values are decimal. */
+/** The format is in safe-global/safe-react-apps, `apps/tx-builder/src/typings/models.ts`. Values are decimal. */
 export function safeBatch(transactions: readonly Unsigned[], chainId: number, createdAt: number): object {
   return {
     version: "1.0",
@@ -23,6 +23,6 @@ export function save(name: string, content: object): void {
   link.href = url;
   link.download = name;
   link.click();
-  // Some browsers read the file some time after the click.
+  // Some browsers read the file a while after the click.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -1,4 +1,4 @@
-/** Lets a wallet of this browser sign and send the sweeps that a page of the portal lists. */
+/** Lets a wallet in this browser send the sweeps that a page of the portal lists. */
 
 import { byId } from "../dom";
 import type { Chain } from "../server/types";
@@ -7,7 +7,7 @@ import { SweepList } from "./sweep-list";
 
 const chain = JSON.parse(byId("sweep-chain").textContent ?? "") as Chain;
 const lists: SweepList[] = [];
-/** Disable all buttons while a wallet's prompt is open: a second prompt would hide it. */
+/** Disable all buttons while a prompt of the wallet is open. A second prompt would hide the first. */
 const setBusy = (busy: boolean): void => lists.forEach((list) => list.setBusy(busy));
 
 lists.push(...[...document.querySelectorAll<HTMLElement>("[data-sweep]")].map((root) => new SweepList(root, chain, setBusy)));

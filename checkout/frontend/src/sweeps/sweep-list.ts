@@ -1,4 +1,4 @@
-/** The transactions that sweep one token: sent one after the other by a wallet, or saved. */
+/** The transactions that sweep one token. A wallet sends one after the other, or they are saved as a file. */
 
 import { el, externalLink, webUrl } from "../dom";
 import type { Chain } from "../server/types";
@@ -46,7 +46,7 @@ export class SweepList {
     for (const button of this.wallets.querySelectorAll("button")) button.disabled = busy || isDone;
   }
 
-  /** Send the transactions that were not sent yet. After a rejection, the next call continues at the rejected one. */
+  /** Send the transactions that were not sent yet. If the wallet rejects one, the next call begins with that one. */
   async sweep(wallet: Wallet): Promise<void> {
     if (this.busy) return;
     this.setAllBusy(true);
@@ -70,7 +70,7 @@ export class SweepList {
   private async send(wallet: Wallet, account: string, index: number, unsigned: Unsigned): Promise<void> {
     this.show(index, `Confirm it in ${wallet.name}…`);
     try {
-      // The wallet estimates the gas: with less than all sweeps need, the factory rejects the whole transaction.
+      // The wallet estimates the gas. If it is not enough for all sweeps, the factory rejects the whole transaction.
       const hash = await wallet.send(account, { ...unsigned, from: account, chainId: `0x${this.chain.id.toString(16)}` });
       this.sent.add(index);
       this.show(index, "Sent, not mined yet.", hash);

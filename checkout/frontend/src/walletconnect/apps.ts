@@ -1,13 +1,13 @@
 /**
- * Wallet apps that accept WalletConnect by a link. The universal links are from our own list, never from a session: a
- * wallet's own link could lead the customer elsewhere.
+ * Wallet apps that open by a WalletConnect link. The links are from this list, never from the session: a link from a
+ * wallet could lead the customer to a wrong page.
  */
 
 export interface App {
   name: string;
-  /** The https link of the wallet's company, which opens the app. */
+  /** The https link of the wallet's company. It opens the app. */
   link: string;
-  /** The chain families on which it pays through WalletConnect. */
+  /** The chain families on which the app can pay through WalletConnect. */
   families: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function appsFor(families: readonly string[]): App[] {
   return APPS.filter((app) => app.families.some((family) => families.includes(family)));
 }
 
-/** The app of a connected wallet, by the name that it gives itself; null if it isn't one of ours. */
+/** The app of a connected wallet, by the wallet's name. Null if it isn't in this list. */
 export function appNamed(name: string): App | null {
   return APPS.find((app) => name.toLowerCase().includes(app.name.toLowerCase())) ?? null;
 }
@@ -34,7 +34,7 @@ export function pairingLink({ link }: App, uri: string): string {
   return `${link}/wc?uri=${encodeURIComponent(uri)}`;
 }
 
-/** The link that leads back to the app, to the open request. */
+/** The link to the open request in the app. */
 export function requestLink({ link }: App, requestId: number, topic: string): string {
   return `${link}/wc?requestId=${requestId}&sessionTopic=${topic}`;
 }

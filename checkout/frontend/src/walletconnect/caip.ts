@@ -2,7 +2,7 @@
 
 import type { Chain } from "../server/types";
 
-/** The only methods and events that the page requests; wallets show them to the customer. */
+/** The methods and events that the page requests. It requests no others, because wallets show them to the customer. */
 const ASKED: Readonly<Record<string, { methods: string[]; events: string[] }>> = {
   eip155: {
     methods: ["eth_sendTransaction", "personal_sign", "eth_signTypedData_v4", "wallet_switchEthereumChain", "wallet_addEthereumChain"],
@@ -17,7 +17,10 @@ const ASKED: Readonly<Record<string, { methods: string[]; events: string[] }>> =
 /** The CAIP-2 namespace of each chain family. */
 export const SPACES: Readonly<Record<string, string>> = { evm: "eip155", solana: "solana" };
 
-/** The CAIP-2 reference of a Solana cluster: the first 32 characters of its genesis hash. Local clusters have no fixed one. */
+/**
+ * The CAIP-2 reference of a Solana cluster: the first 32 characters of its genesis hash. For a local cluster, the hash
+ * isn't known.
+ */
 const SOLANA: Readonly<Record<string, string>> = {
   "": "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
   mainnet: "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
@@ -26,7 +29,7 @@ const SOLANA: Readonly<Record<string, string>> = {
   local: "localnet",
 };
 
-/** The network's CAIP-2 name, such as "eip155:8453"; null if it has none. */
+/** The network's CAIP-2 name, such as "eip155:8453". Null if it has none. */
 export function caipOf(chain: Chain): string | null {
   const reference = chain.chain_type === "solana" ? SOLANA[chain.network] : String(chain.id);
   const space = SPACES[chain.chain_type];

@@ -1,4 +1,4 @@
-/** WalletConnect's library, without telemetry and other third-party requests. */
+/** WalletConnect's library without telemetry and other requests to third parties. */
 
 import { Core } from "@walletconnect/core";
 import { SignClient } from "@walletconnect/sign-client";
@@ -17,26 +17,27 @@ export interface ClientSetup {
   description: string;
 }
 
-/** Create a client. It contacts the relay only if this tab already has a session. */
+/** Create a client. At the start, it contacts the relay only if this tab already has a session. */
 export async function openClient({ projectId, relayUrl, name, description }: ClientSetup): Promise<Client> {
   const logger = "silent";
   const core = new Core({ projectId, relayUrl, logger, telemetryEnabled: false, storage: new TabStorage() });
-  // Verification would load a third party's frame. Without it, wallets show this page's address as unverified.
+  // Verification is off, because it would load a frame of a third party. So wallets show this page's address as
+  // unverified.
   core.verify.register = async () => undefined;
   stripMetadata(core.relayer);
   const metadata = { name, description, url: location.origin, icons: [] };
-  // The library's own classes and interfaces disagree on which properties may be undefined.
+  // In the library's types, classes and interfaces differ on which properties may be undefined.
   return SignClient.init({ core, logger, metadata } as Settings);
 }
 
-/** Remove the unencrypted metadata that the library sends to the relay with each message: method, network, contract. */
+/** The library sends metadata to the relay with each message, unencrypted: method, network, contract. Remove it. */
 function stripMetadata(relayer: Relayer): void {
   const { publish, publishCustom } = relayer;
   relayer.publish = (topic, message, options) => publish.call(relayer, topic, message, bare(options));
   relayer.publishCustom = ({ payload, opts }) => publishCustom.call(relayer, { payload, opts: bare(opts) ?? {} });
 }
 
-/** Keep only the correlation id, which matches responses to requests. */
+/** Keep only the correlation id. It assigns responses to requests. */
 function bare(options: Options): Options {
   if (!options?.tvf) return options;
   const { tvf, ...sealed } = options;

@@ -1,4 +1,4 @@
-/** WalletConnect's entry in the list of wallets. Its script is loaded only when the customer chooses it. */
+/** WalletConnect's entry in the list of wallets. The script is loaded only when the customer chooses the entry. */
 
 import { say } from "../language";
 import type { Chain } from "../server/types";
@@ -19,14 +19,14 @@ export interface Offer {
   relayUrl: string;
 }
 
-/** Read its settings from the page; null if this deployment doesn't offer it. */
+/** Read the settings from the page. Return null if this deployment doesn't offer WalletConnect. */
 export function offerOf({ dataset }: HTMLElement): Offer | null {
   const { walletconnect, walletconnectProject, walletconnectRelay } = dataset;
   if (!walletconnect || !walletconnectProject || !walletconnectRelay) return null;
   return { script: walletconnect, projectId: walletconnectProject, relayUrl: walletconnectRelay };
 }
 
-/** Create the entry. `former` is the wallet that the page continues with after a reload. */
+/** Create the entry. `former` is the wallet from before a reload. */
 export function walletConnect(
   offer: Offer,
   payee: string,
@@ -43,7 +43,7 @@ export function walletConnect(
   async function load(): Promise<Link> {
     const { script, projectId, relayUrl } = offer;
     const setup: LinkSetup = { projectId, relayUrl, chains, name: payee, description: document.title };
-    // The server provides the file name, which may contain a digest.
+    // The file name may contain a digest, so the server provides it.
     loading ??= (import(script) as Promise<Part>).then((part) => part.open(setup, changed));
     try {
       return (link = await loading);

@@ -1,11 +1,11 @@
-/** Adapts a session to EIP-1193, the interface of browser wallets for EVM chains. */
+/** Adapts a session to EIP-1193, the interface of EVM wallets in browsers. */
 
 import type { Provider } from "../wallets/ethereum";
 import type { Session } from "./session";
 
-/** `networks` are the networks that can pay, the request's first. */
+/** `networks` are the networks that can pay. The request's own is the first. */
 export function evmProvider(session: Session, networks: readonly string[]): Provider {
-  // If the session has none of these networks, begin with any other: the wallet may still add one of them.
+  // If the session has none of these networks, begin with any network. The wallet may still add one of them.
   let [current = ""] = [...networks.filter((network) => session.addresses(network).length > 0), ...session.networks("eip155")];
   const listeners = new Map<(value: unknown) => void, () => void>();
 
@@ -36,7 +36,7 @@ export function evmProvider(session: Session, networks: readonly string[]): Prov
           return session.request(current, method, params);
       }
     },
-    // A session is on all of its networks at once, so that only its accounts can change.
+    // A session has no current network, so only its accounts can change.
     on(event, listener) {
       if (event !== "accountsChanged") return;
       let before = session.addresses(current)[0];

@@ -1,4 +1,4 @@
-/** WalletConnect: connects a wallet on another device through a relay. Loaded when the customer chooses it. */
+/** WalletConnect: connects a wallet on another device through a relay. It is loaded when the customer chooses it. */
 
 import type { Screen } from "../screens/panel";
 import type { Chain } from "../server/types";
@@ -16,7 +16,7 @@ import { Session } from "./session";
 import { registered } from "./solana";
 
 export interface LinkSetup extends ClientSetup {
-  /** The networks that can pay, those of the request's family first. */
+  /** The networks that can pay. Those of the request's family are first. */
   chains: readonly Chain[];
 }
 
@@ -33,7 +33,7 @@ export class Link {
   private proposing: Proposing | null = null;
   private session: Session | null = null;
   private readonly wallets = new Map<string, Wallet>();
-  /** The topics of sessions that end as soon as the wallet answers its open prompts. */
+  /** The topics of sessions that end when the wallet has no open prompt. */
   private readonly ending = new Set<string>();
 
   constructor(
@@ -42,7 +42,7 @@ export class Link {
     private readonly changed: () => void,
   ) {}
 
-  /** The chain families on which the connected wallet shares an account, the request's first. */
+  /** The chain families on which the connected wallet shares an account. The request's family is first. */
   get families(): string[] {
     return [...this.wallets.keys()];
   }
@@ -58,14 +58,14 @@ export class Link {
     return app && session.requestId !== null ? { name: app.name, url: requestLink(app, session.requestId, session.topic) } : null;
   }
 
-  /** Continue this tab's session from before the reload, if it is for this merchant. */
+  /** After a reload, continue this tab's session if it is for this merchant. */
   restore(): void {
     const { name } = this.client.metadata;
     const last = this.client.session.getAll().filter(({ self }) => self.metadata.name === name).pop();
     if (!this.session && last) this.take(last.topic);
   }
 
-  /** Show a pairing code until a wallet connects. Throws WalletError if the wallet declines. */
+  /** Show a pairing code until a wallet connects. Throws WalletError if the wallet rejects the connection. */
   async connect(): Promise<void> {
     if (this.session && this.families.length > 0) return;
     await this.endAll();
@@ -82,13 +82,13 @@ export class Link {
     throw new WalletError("unauthorized", "");
   }
 
-  /** The screen with the pairing code; null while none is shown. */
+  /** The screen with the pairing code, or null if none is shown. */
   screen(back: () => void): Screen | null {
     const apps = appsFor([...new Set(this.chains.map((chain) => chain.chain_type))]);
     return this.pairing && pairingScreen(this.pairing, apps, () => void this.proposing?.renew(), back);
   }
 
-  /** End the session and close the connection to the relay, after the payment or if the customer leaves. */
+  /** End the session, and close the connection to the relay. Called after the payment, or if the customer leaves. */
   async leave(): Promise<void> {
     this.proposing?.stop();
     this.show(null);
@@ -128,7 +128,7 @@ export class Link {
   }
 }
 
-/** The wallet on one chain family; null if the session has no account there. */
+/** The wallet on one chain family. Null if the session has no account there. */
 function walletOf(session: Session, family: string, chains: Chain[]): Wallet | null {
   const networks = new Map(chains.map((chain) => [chain, caipOf(chain) ?? ""]));
   if (session.networks(SPACES[family] ?? "").length === 0) return null;
@@ -142,7 +142,7 @@ function walletOf(session: Session, family: string, chains: Chain[]): Wallet | n
   return solanaWallet(registered(session, named, NAME), chains);
 }
 
-/** Wallets that decline a connection return a WalletConnect code from 5000 to 5099. */
+/** If a wallet rejects a connection, it returns a WalletConnect code from 5000 to 5099. */
 function refusal(error: unknown): WalletError {
   const code = Number((error as { code?: unknown } | null)?.code);
   return code >= 5000 && code < 5100 ? new WalletError("rejected", "") : understood(error);

@@ -1,4 +1,7 @@
-/** Pairing: a proposal that a wallet accepts by scanning its code, and that expires. */
+/**
+ * Pairing. The page proposes a session, and shows it as a code. A wallet accepts it by scanning the code. The proposal
+ * expires.
+ */
 
 import type { Namespaces } from "./caip";
 import type { Client } from "./client";
@@ -8,14 +11,14 @@ export type Pairing =
   /** The code can be scanned. */
   | { phase: "open"; uri: string }
   | { phase: "expired" }
-  /** The relay does not answer. */
+  /** The relay doesn't respond. */
   | { phase: "unreachable" };
 
-/** The relay forgets a proposal after five minutes. */
+/** The relay deletes a proposal after five minutes. */
 const EXPIRES_AFTER_MS = 290_000;
 const SILENT_AFTER_MS = 20_000;
 
-/** Proposes a session and reports each phase; `run` returns the session's topic. */
+/** Proposes a session, and reports each phase. `run` returns the session's topic. */
 export class Proposing {
   private attempt = 0;
   private settle: { resolve: (topic: string) => void; reject: (error: unknown) => void } | null = null;
@@ -26,7 +29,7 @@ export class Proposing {
     private readonly onPhase: (pairing: Pairing) => void,
   ) {}
 
-  /** Resolves when a wallet connects and rejects if it declines. Expired codes can be renewed meanwhile. */
+  /** Resolves when a wallet connects, and rejects if the wallet declines. Meanwhile, an expired code can be renewed. */
   run(): Promise<string> {
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
@@ -34,7 +37,7 @@ export class Proposing {
     });
   }
 
-  /** Create a new code. A wallet that answers an old one is disconnected. */
+  /** Create a new code. A wallet that accepts an old code is disconnected. */
   async renew(): Promise<void> {
     const mine = (this.attempt += 1);
     const report = (pairing: Pairing): void => {
@@ -57,7 +60,7 @@ export class Proposing {
     }
   }
 
-  /** Ignore all further answers, because the customer left. */
+  /** The customer has left. Ignore all further responses. */
   stop(): void {
     this.attempt += 1;
   }

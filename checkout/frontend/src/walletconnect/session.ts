@@ -4,7 +4,7 @@ import { WalletError } from "../wallets/refusals";
 import { addressesOn, allows, networksOf, type Allowed } from "./caip";
 import type { Client } from "./client";
 
-/** WalletConnect's error codes, mapped to those of browser wallets. */
+/** WalletConnect's error codes, and the same errors of browser wallets. */
 const CODES: Readonly<Record<string, number>> = {
   5000: 4001,
   5001: 4001,
@@ -19,11 +19,11 @@ const UPDATE_MS = 3_000;
 
 export class Session {
   private readonly listeners = new Set<() => void>();
-  /** The requests that the wallet has not answered yet. */
+  /** The requests without a response from the wallet. */
   private readonly open = new Set<Promise<unknown>>();
   private readonly ended: Promise<never>;
   private rejectEnded: (error: unknown) => void = () => undefined;
-  /** The id of the request that the wallet shows; null if none is open. */
+  /** The id of the request that the wallet shows, or null if none is open. */
   requestId: number | null = null;
   /** The account that the customer selected last, if the wallet reports it. */
   private chosen = "";
@@ -61,7 +61,7 @@ export class Session {
     return this.allowed ? networksOf(this.allowed, space) : [];
   }
 
-  /** The addresses on a network, the selected one first; none after the session has ended. */
+  /** The addresses on a network, with the selected one first. After the end of the session, there are none. */
   addresses(network: string): string[] {
     const { allowed } = this;
     const addresses = allowed ? addressesOn(allowed, network) : [];
@@ -73,7 +73,7 @@ export class Session {
     return this.allowed !== null && allows(this.allowed, space, method);
   }
 
-  /** Send a request to the wallet. Errors are thrown in the form that browser wallets use. */
+  /** Send a request to the wallet. Errors have the same format as those of browser wallets. */
   async request(network: string, method: string, params: unknown): Promise<unknown> {
     if (!this.allowed) throw { code: 4900 };
     if (!this.allows(network.split(":")[0] ?? "", method)) throw { code: 4200 };
@@ -92,7 +92,10 @@ export class Session {
     }
   }
 
-  /** Wait until the session has an account on the network; false after a timeout. Wallets send this update after their answer. */
+  /**
+   * Wait until the session has an account on the network. Wallets send this update after their response. Return false
+   * after a timeout.
+   */
   async reaches(network: string): Promise<boolean> {
     const isThere = (): boolean => this.addresses(network).length > 0;
     if (isThere()) return true;
@@ -112,7 +115,7 @@ export class Session {
     return () => void this.listeners.delete(listener);
   }
 
-  /** End the session, after its open prompts are answered or have expired. */
+  /** End the session when it has no open prompts. Prompts can also expire. */
   async end(): Promise<void> {
     if (this.isOver) return;
     this.isOver = true;

@@ -1,4 +1,4 @@
-/** Adapts a session to the Wallet Standard, the interface of browser wallets for Solana. */
+/** Adapts a session to the Wallet Standard, the interface of Solana wallets in browsers. */
 
 import { fromBase58, toBase58 } from "../solana/base58";
 import { fromBase64 } from "../solana/payment";
@@ -15,7 +15,7 @@ const SEND = "solana_signAndSendTransaction";
 const SIGN = "solana_signTransaction";
 const SIGNATURE = 64;
 
-/** `networks` maps the Wallet Standard's name of a network to WalletConnect's name, the request's network first. */
+/** `networks` maps the Wallet Standard's name of a network to WalletConnect's name. The request's network is first. */
 interface Signed {
   signature?: unknown;
   transaction?: unknown;
@@ -42,11 +42,11 @@ export function registered(session: Session, networks: ReadonlyMap<string, strin
     ask(SEND, networks.get(chain) ?? any, { transaction: base64(transaction), pubkey: account.address });
   const sign = async ({ account, message }: Input): Promise<object[]> =>
     ask("solana_signMessage", any, { message: toBase58(message), pubkey: account.address });
-  /** Sign a transaction whose first signer pays the fee, and signs last. */
+  /** Sign a transaction. Its first signer is another account, which pays the fee and signs last. */
   const authorize = async ({ account, transaction, chain }: Input): Promise<object[]> => {
     const params = { transaction: base64(transaction), pubkey: account.address };
     const answer = (await session.request(networks.get(chain) ?? any, SIGN, params)) as Signed | null;
-    // A wallet may have changed the compute budget, and then returns the transaction.
+    // If the wallet has changed the compute budget, it returns the transaction.
     if (typeof answer?.transaction === "string") return [{ signedTransaction: fromBase64(answer.transaction) }];
     const signature = fromBase58(String(answer?.signature ?? ""), SIGNATURE);
     if (!signature) throw new Error("The wallet gave no signature.");
@@ -61,7 +61,7 @@ export function registered(session: Session, networks: ReadonlyMap<string, strin
     features: {
       "standard:connect": { connect: async () => ({ accounts: accounts() }) },
       "standard:events": { on: (_: string, listener: (change: object) => void) => session.onChange(() => listener({ accounts: accounts() })) },
-      // A wallet without the first feature can't send transactions, and the page doesn't send them.
+      // Without the first feature, a wallet can't send transactions. The page itself doesn't send them.
       ...(session.allows("solana", SEND) ? { "solana:signAndSendTransaction": { signAndSendTransaction: send } } : {}),
       "solana:signTransaction": session.allows("solana", SIGN) ? { signTransaction: authorize } : {},
       "solana:signMessage": { signMessage: sign },

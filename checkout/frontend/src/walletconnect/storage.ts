@@ -1,4 +1,4 @@
-/** Storage for WalletConnect's keys and session: only in this tab, until it is closed. */
+/** Storage for WalletConnect's keys and session. It is only for this tab, until the tab is closed. */
 
 const PREFIX = "quittance:walletconnect:";
 
@@ -27,7 +27,7 @@ export class TabStorage {
     try {
       this.kept.setItem(PREFIX + key, JSON.stringify(value));
     } catch {
-      // Storage is full: the session then ends with the page, which doesn't affect a payment.
+      // Storage is full. So the session ends with the page, but that doesn't affect a payment.
     }
   }
 
@@ -36,7 +36,7 @@ export class TabStorage {
   }
 }
 
-/** Null where storage is blocked, as in some frames. */
+/** Null if storage is blocked, as in some frames. */
 function tabStorage(): TabStorage["kept"] | null {
   try {
     const storage = sessionStorage;

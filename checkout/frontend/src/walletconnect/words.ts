@@ -1,4 +1,4 @@
-/** The messages about WalletConnect, which the page contains only if the deployment offers it. */
+/** The messages about WalletConnect. The page contains them only if the deployment offers it. */
 
 import { say } from "../language";
 

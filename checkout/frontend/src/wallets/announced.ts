@@ -1,10 +1,13 @@
-/** Detects this browser's Ethereum wallets: EIP-6963 announcements, and `window.ethereum` if it is another wallet. */
+/**
+ * Detects this browser's Ethereum wallets: those that announce themselves (EIP-6963), and `window.ethereum` if that is
+ * another one.
+ */
 
 import { ethereumWallet, type Provider } from "./ethereum";
 import { INJECTED, walletFace, type Wallet, type WalletsFound } from "./wallet";
 
 const FALLBACK_AFTER_MS = 300;
-/** Slow wallets add `window.ethereum` later, most of them without an event. */
+/** Slow wallets add `window.ethereum` later. Most of them send no event. */
 const LOOK_EVERY_MS = 1_000;
 const LOOKS = 15;
 
@@ -57,7 +60,10 @@ function announced(detail: unknown): Found | null {
   return face && isProvider(provider) ? { wallet: ethereumWallet(face, provider), provider } : null;
 }
 
-/** Many wallets announce another object than their `window.ethereum`; its flags, such as `isMetaMask`, are the same. */
+/**
+ * Many wallets announce an object that isn't their `window.ethereum`. But both have the same flags, such as
+ * `isMetaMask`.
+ */
 function isSameWallet(announced: Provider, injected: unknown): boolean {
   if (announced === injected) return true;
   const flags = flagsOf(injected);

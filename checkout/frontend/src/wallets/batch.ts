@@ -3,22 +3,29 @@
 import type { EvmTransaction } from "../server/types";
 import { inTime, understood, type Refusal } from "./refusals";
 
-/** The result of a batch, as far as the wallet reports it. `hash` is of the transaction with the last call, the payment. */
+/**
+ * The result of a batch, as the wallet reports it. `hash` is the transaction with the last call, which is the payment.
+ */
 export type BatchOutcome =
   | { is: "pending" }
   | { is: "mined"; hash: string }
-  /** It is not on the chain, and the wallet won't try again. */
+  /** The batch is not on the chain, and the wallet won't try again. */
   | { is: "unsent" }
   | { is: "reverted" }
-  /** Some calls are on the chain and others not, although atomicity was required. The payment may be one of them. */
+  /** Only some calls are on the chain, although the batch should be atomic. The payment may be one of them. */
   | { is: "partial"; hash: string | null }
-  /** The wallet doesn't know the batch, or gives no usable answer. */
+  /** The wallet doesn't know the batch, or its response can't be used. */
   | { is: "unknown" };
 
 export interface Batches {
-  /** Whether the wallet executes batches of this account atomically now, without an upgrade. Opens no prompt. */
+  /**
+   * Whether the wallet can now execute atomic batches of this account, without an upgrade of the account. Opens no
+   * prompt.
+   */
   areAtomic(account: string, chainId: number): Promise<boolean>;
-  /** Ask to execute the calls, all or none; return the batch's id, which may differ from `id`. Throws WalletError. */
+  /**
+   * Request to execute all calls or none. Return the id of the batch, which may differ from `id`. Throws WalletError.
+   */
   send(id: string, account: string, chainId: number, transactions: readonly EvmTransaction[]): Promise<string>;
   outcome(id: string, chainId: number): Promise<BatchOutcome>;
 }
@@ -27,9 +34,9 @@ const VERSION = "2.0.0";
 const HASH = /^0x[0-9a-f]{64}$/i;
 const LONGEST_ID = 8194;
 const ALL_CHAINS = 0;
-/** Wallets that don't know the method may never answer, and the payment waits for it. */
+/** A wallet that doesn't know the method may never respond, and the payment waits for the response. */
 const UNABLE_AFTER_MS = 3_000;
-/** Refusals before anything is sent: of an unknown call or capability, a chain, the size, the upgrade, atomicity. */
+/** The codes of refusals after which nothing was sent: unknown call or capability, chain, size, upgrade, atomicity. */
 const REFUSED: Readonly<Record<string, Refusal>> = {
   "-32602": "batch_refused",
   "4200": "batch_refused",
@@ -41,7 +48,7 @@ const REFUSED: Readonly<Record<string, Refusal>> = {
   "5760": "batch_refused",
 };
 const UNKNOWN: Readonly<Record<string, Refusal>> = { "5730": "batch_unknown" };
-/** Wallets of version 1.0 answer with words. */
+/** Wallets of version 1.0 return words instead of numbers. */
 const WORDS: Readonly<Record<string, number>> = { PENDING: 100, CONFIRMED: 200 };
 
 type Atomic = { status?: unknown } | null | undefined;
@@ -69,7 +76,7 @@ export function batchesOf(request: Request): Batches {
       const calls = transactions.map(({ to, data, value }) => ({ to, data: data ?? "0x", value: value ?? "0x0" }));
       const batch = { version: VERSION, id, from: account, chainId: hex(chainId), atomicRequired: true, calls };
       const answer = await ask("wallet_sendCalls", [batch], REFUSED);
-      // Version 1.0 returns the id alone.
+      // Version 1.0 returns only the id.
       const given = typeof answer === "string" ? answer : (answer as { id?: unknown } | null)?.id;
       return typeof given === "string" && given !== "" && given.length <= LONGEST_ID ? given : id;
     },
@@ -84,7 +91,7 @@ export function batchesOf(request: Request): Batches {
   };
 }
 
-/** A random id, so that the page can ask for the batch even if it was closed before the wallet responded. */
+/** A random id. The page can check the batch by it, even if the page was closed before the wallet responded. */
 export function newBatchId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return [...bytes].reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "0x");
@@ -93,8 +100,8 @@ export function newBatchId(): string {
 function isAtomic(answer: unknown, chainId: number): boolean {
   const byChain = Object.entries((answer ?? {}) as Record<string, unknown>);
   const on = (id: number): Atomic => (byChain.find(([key]) => Number(key) === id)?.[1] as { atomic?: Atomic } | null | undefined)?.atomic;
-  // A chain's entry overrides that of all chains for each capability alone.
-  // "ready" would first ask the customer to upgrade the account.
+  // For each capability, a chain's entry overrides the entry for all chains. "ready" isn't enough, because the wallet
+  // would first prompt for an upgrade of the account.
   return (on(chainId) ?? on(ALL_CHAINS))?.status === "supported";
 }
 
@@ -108,12 +115,12 @@ function outcomeOf(answer: unknown, expectedChain: number): BatchOutcome {
     case 1:
       return { is: "pending" };
     case 2:
-      // Some wallets report success before they know the transaction.
+      // Some wallets report success before they know the transaction's hash.
       return hash ? { is: "mined", hash } : { is: "pending" };
     case 4:
       return { is: "unsent" };
     case 5:
-      // Our own nodes decide whether it failed: wallets have reported it wrongly.
+      // Our own nodes decide whether it failed, because some wallets report that wrongly.
       return hash && all.length === 1 && atomic !== false ? { is: "mined", hash } : { is: "reverted" };
     case 6:
       return { is: "partial", hash };

@@ -1,11 +1,11 @@
-/** Notices a wallet whose script the page's content security policy has blocked. */
+/** Detects that the page's Content-Security-Policy has blocked a script, perhaps a wallet's. */
 
-/** What the page's head has noticed before this script ran. */
+/** The blocked scripts that the page's head recorded before this script ran. */
 type Early = { blockedScripts?: SecurityPolicyViolationEvent[] };
 
 const SCRIPTS = /^(script-src|require-trusted-types-for)/;
 
-/** Calls back once, when the policy blocks a script that is not the page's own. */
+/** Calls back once, when the policy has blocked a script that isn't the page's own. */
 export function onBlockedScript(callback: () => void): void {
   const isNoticed = ((window as Early).blockedScripts ?? []).some(isBlockedScript);
   if (isNoticed) return callback();
@@ -17,7 +17,7 @@ export function onBlockedScript(callback: () => void): void {
   document.addEventListener("securitypolicyviolation", notice);
 }
 
-/** The page's own files are never blocked, so every blocked script is a browser's, an extension's or a wallet's. */
+/** The page's own files are never blocked. So a blocked script is from a browser, an extension or a wallet. */
 function isBlockedScript({ effectiveDirective, disposition }: SecurityPolicyViolationEvent): boolean {
   return disposition !== "report" && SCRIPTS.test(effectiveDirective);
 }

@@ -44,7 +44,7 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
         const addition = MAY_BE_UNKNOWN.includes(refusalOf(error)) ? additionOf(details) : null;
         if (!addition) throw error;
         await ask("wallet_addEthereumChain", [addition]);
-        // Some wallets don't switch to a network after adding it.
+        // Some wallets add a network, but don't switch to it.
         if ((await chain()) !== chainId) await ask("wallet_switchEthereumChain", params);
       }
       return settled(chain, chainId);
@@ -79,10 +79,10 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
   };
 }
 
-/** The refusals that wallets return for an unknown network; some have only a message and no code. */
+/** The errors of wallets for an unknown network. Some have only a message and no code. */
 const MAY_BE_UNKNOWN = ["unknown_chain", "unsupported", "other"];
 
-/** The parameters to add a network to the wallet (EIP-3085); null if there is no public node for it. */
+/** The parameters to add a network to the wallet (EIP-3085). Null if the network has no public node. */
 function additionOf(chain: Chain | null): object | null {
   if (!chain?.wallet_rpc_url) return null;
   const symbol = chain.native_symbol;
@@ -96,7 +96,7 @@ function additionOf(chain: Chain | null): object | null {
   };
 }
 
-/** Wait for the switch: some wallets answer before they have switched. */
+/** Wait for the switch, because some wallets respond before they have switched. */
 async function settled(chain: () => Promise<number>, expected: number): Promise<number> {
   let now = await chain();
   for (let check = 0; check < SETTLING_CHECKS && now !== expected; check += 1) {
@@ -106,7 +106,7 @@ async function settled(chain: () => Promise<number>, expected: number): Promise<
   return now;
 }
 
-/** The addresses of an `eth_accounts` answer or an `accountsChanged` event. */
+/** The addresses in a response to `eth_accounts` or in an `accountsChanged` event. */
 function addresses(accounts: unknown): string[] {
   const values: unknown[] = Array.isArray(accounts) ? accounts : [];
   return values.filter((one): one is string => typeof one === "string" && ADDRESS.test(one));

@@ -1,4 +1,4 @@
-/** Whether an Ethereum transaction does what the customer was shown. Pure. */
+/** Checks that an Ethereum transaction is the one that the customer saw. Pure. */
 
 import type { EvmTransaction } from "../server/types";
 import type { Shown, Signed } from "./wallet";
@@ -6,7 +6,10 @@ import type { Shown, Signed } from "./wallet";
 const TRANSFER = "0xa9059cbb";
 const APPROVE = "0x095ea7b3";
 
-/** Check transfers and approvals completely; of a routing provider's call, only its contract and native coin amount. */
+/**
+ * Check transfers and approvals completely. Of a provider's call, check only the contract and the amount of native
+ * coin.
+ */
 export function matchesShown(transaction: EvmTransaction, shown: Shown): boolean {
   if (Number(transaction.chainId) !== shown.chainId || !same(transaction.from, shown.account)) return false;
   const data = (transaction.data ?? "0x").toLowerCase();
@@ -29,7 +32,7 @@ export function matchesShown(transaction: EvmTransaction, shown: Shown): boolean
   }
 }
 
-/** Decode a transaction that matches what was shown. */
+/** Decode a transaction that matches the shown facts. */
 export function readTransaction(transaction: EvmTransaction, shown: Shown): Signed {
   const { to, value, data = "0x" } = transaction;
   const chainId = Number(transaction.chainId);
@@ -43,7 +46,7 @@ export function readTransaction(transaction: EvmTransaction, shown: Shown): Sign
   return { chainId, party, contract: to, rawAmount: BigInt(`0x${data.slice(74, 138)}`).toString() };
 }
 
-/** The address in the letter case of the expected one, so that people can compare them. */
+/** The address with the letter case of the expected one, so that customers can compare them. */
 function withCaseOf(expected: string, address: string): string {
   return same(address, expected) ? expected : address;
 }

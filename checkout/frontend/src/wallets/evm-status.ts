@@ -1,4 +1,7 @@
-/** The status of a transaction that a wallet sent: known to its node, or replaced by another one with its nonce. */
+/**
+ * The status of a sent transaction. The wallet's node may know it, or another transaction with the same nonce may have
+ * replaced it.
+ */
 
 import type { Call, TrackedTransaction, TransactionStatus } from "./wallet";
 
@@ -11,13 +14,13 @@ interface NodeTransaction {
   call: Call;
 }
 
-/** How many blocks to search for a replacement if the block at the time of sending is unknown. */
+/** If the block at the time of sending is unknown, a replacement is searched in this many blocks. */
 const MOST_BLOCKS = 2_000;
 
 export async function transactionStatus(ask: Ask, sent: TrackedTransaction): Promise<TransactionStatus> {
   const transaction = parse(await ask("eth_getTransactionByHash", [sent.hash]));
   if (transaction) {
-    // A bundler's or relayer's transaction doesn't use the wallet's nonce.
+    // If a bundler or relayer sends the transaction, it doesn't use the wallet's nonce.
     if (!same(transaction.sender, sent.sender)) return { is: "unknown" };
     const fromBlock = sent.fromBlock ?? Number(await ask("eth_blockNumber"));
     return { is: "known", nonce: transaction.nonce, call: transaction.call, fromBlock };
@@ -33,19 +36,19 @@ async function isUsed(ask: Ask, sender: string, nonce: number, block: string): P
   return Number(await ask("eth_getTransactionCount", [sender, block])) > nonce;
 }
 
-/** Look the transaction up by its nonce, which few nodes support. */
+/** Look up the transaction by its nonce. Few nodes support that. */
 async function byNonce(ask: Ask, sender: string, nonce: number): Promise<NodeTransaction | null> {
   const transaction = parse(await ask("eth_getTransactionBySenderAndNonce", [sender, hex(nonce)]).catch(() => null));
   return transaction && same(transaction.sender, sender) && transaction.nonce === nonce ? transaction : null;
 }
 
-/** Find the block that used the nonce by binary search, and return its transaction with that nonce. */
+/** Find the block with this nonce by binary search, and return the transaction. */
 async function inBlocks(ask: Ask, { sender, fromBlock }: TrackedTransaction, nonce: number): Promise<NodeTransaction | null> {
   let last = Number(await ask("eth_blockNumber"));
   let before = Math.max(fromBlock ?? 0, last - MOST_BLOCKS, 0);
   while (last - before > 1) {
     const middle = Math.floor((before + last) / 2);
-    // A node without the state of so old a block leaves only newer blocks to search.
+    // The node doesn't have the state of such an old block. Search only newer blocks.
     if (await isUsed(ask, sender, nonce, hex(middle)).catch(() => false)) last = middle;
     else before = middle;
   }

@@ -1,4 +1,4 @@
-/** The wallets used in this browser. Stored by name in this browser only; never sent to the server. */
+/** The wallets used in this browser. Their names are stored only in this browser, and never sent to the server. */
 
 import { INJECTED, type Wallet } from "./wallet";
 
@@ -11,7 +11,7 @@ export interface Used {
   family: string;
 }
 
-/** The state of this tab before a reload. */
+/** The state of this tab, for a reload of the page. */
 export interface Here extends Used {
   /** The token that the customer chose, as passed to `chose`. */
   choice: unknown;
@@ -19,7 +19,7 @@ export interface Here extends Used {
 
 export class RecentWallets {
   private readonly here: string;
-  /** Read once when the page loads, so that the order of the list doesn't change. */
+  /** Read once when the page loads. So the order of the list doesn't change later. */
   private readonly recentNames = names(localStorageOrNull(), KEY);
   /** The wallet that was used last before the page was loaded. */
   readonly last = used(read(localStorageOrNull(), LAST));
@@ -28,18 +28,18 @@ export class RecentWallets {
     this.here = `${KEY}:${requestId}`;
   }
 
-  /** Store the connected wallet; null after a disconnect. */
+  /** Store the connected wallet. Null means that it was disconnected. */
   connected(wallet: Wallet | null): void {
     const now = wallet && { name: wallet.name, family: wallet.family };
     keep(sessionStorageOrNull(), this.here, now);
     if (!now) return;
     const others = names(localStorageOrNull(), KEY).filter((name) => name !== now.name);
     keep(localStorageOrNull(), KEY, [now.name, ...others].slice(0, MOST));
-    // A wallet without its own name can't be recognised later.
+    // Without its own name, a wallet can't be recognised later.
     if (wallet?.id !== INJECTED) keep(localStorageOrNull(), LAST, now);
   }
 
-  /** Store the chosen token with the connected wallet; null to clear it. */
+  /** Store the chosen token with the connected wallet. Null clears it. */
   chose(choice: unknown): void {
     const now = used(read(sessionStorageOrNull(), this.here));
     if (now) keep(sessionStorageOrNull(), this.here, { ...now, choice });
@@ -62,7 +62,7 @@ export class RecentWallets {
     return wallet && { ...wallet, choice: (stored as Partial<Here>).choice ?? null };
   }
 
-  /** Sort recently used wallets first, the latest at the top; the others keep their order. */
+  /** Sort the wallets: recently used ones are first, with the latest at the top. The others keep their order. */
   sorted(wallets: readonly Wallet[]): Wallet[] {
     const recent = this.recentNames;
     const rank = ({ name }: Wallet): number => (recent.includes(name) ? recent.indexOf(name) : recent.length);
@@ -97,7 +97,7 @@ function keep(storage: Storage | null, key: string, value: unknown): void {
   }
 }
 
-/** Where storage is blocked, as in some frames, reading the property throws. */
+/** If storage is blocked, as in some frames, reading the property throws an error. */
 function localStorageOrNull(): Storage | null {
   try {
     return localStorage;

@@ -1,15 +1,15 @@
-/** Translates the errors of wallets, which differ in shape, into one set of refusals. */
+/** Converts the errors of wallets, which have various formats, into one set of refusals. */
 
 export type Refusal =
   | "rejected"
   | "unauthorized"
   | "unsupported"
   | "unknown_chain"
-  /** The wallet, or its device, signs no transfer with further data. */
+  /** The wallet or its device doesn't sign a transfer with additional data. */
   | "data_refused"
-  /** The wallet executes no such batch; nothing was sent. */
+  /** The wallet doesn't execute such a batch. Nothing was sent. */
   | "batch_refused"
-  /** The customer declined to upgrade the account for batches; nothing was sent. */
+  /** The customer declined to upgrade the account for batches. Nothing was sent. */
   | "upgrade_refused"
   /** The wallet doesn't know the batch. */
   | "batch_unknown"
@@ -20,7 +20,7 @@ export type Refusal =
   | "incomplete"
   | "other";
 
-/** A wallet rejected the request or failed. `detail` is the wallet's own message: show it as text only. */
+/** A wallet rejected the request or failed. `detail` is the wallet's own message. Show it only as text. */
 export class WalletError extends Error {
   constructor(
     readonly refusal: Refusal,
@@ -30,7 +30,7 @@ export class WalletError extends Error {
   }
 }
 
-/** The timeout for calls that a wallet answers without a prompt. */
+/** The timeout for calls that open no prompt. */
 const SILENT_AFTER_MS = 10_000;
 
 const REFUSALS: Readonly<Record<string, Refusal>> = {
@@ -45,18 +45,21 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   "4901": "disconnected",
 };
 
-/** Some wallets report a rejection only in the message. */
+/** Some wallets report a rejection by the customer only in the message. */
 const DECLINED = /\buser (has )?(rejected|declined|denied|cancell?ed)\b/i;
 /**
- * What hardware wallets report for data that they can't show: Ledger's status 0x6a80, its setting for contract data or
- * blind signing, and Trezor's and Keystone's words. MetaMask rejects data in a transfer to an account of its own. Nothing
- * was signed.
+ * Errors of hardware wallets for data that they can't show: Ledger's status 0x6a80, Ledger's setting for contract data
+ * or blind signing, and the words of Trezor and Keystone. MetaMask rejects data in a transfer to one of its own
+ * accounts. Nothing was signed.
  */
 const DATA_REFUSED = /\b0x6a80\b|\b(contract|extra|trailing|invalid|unexpected|unknown) (call ?)?data\b|\bblind.?sign|\binclude data\b/i;
 const MOST_LAYERS = 12;
 const LONGEST_DETAIL = 200;
 
-/** Return the error if it is a WalletError, else null. Checks the shape, since each script has its own copy of the class. */
+/**
+ * Return the error if it is a WalletError, or else null. Its properties are checked, because each script has its own
+ * copy of the class.
+ */
 export function refused(error: unknown): WalletError | null {
   return error instanceof Error && "refusal" in error ? (error as WalletError) : null;
 }
@@ -66,8 +69,8 @@ export function refusalOf(error: unknown): Refusal {
 }
 
 /**
- * Convert any wallet error to a WalletError. Wallets nest the code at different depths, so each level is tried. `codes`
- * are those of the called method, which come before the general ones.
+ * Convert any error of a wallet to a WalletError. The code may be nested, so each level is checked. `codes` are those
+ * of the called method. They take precedence over the general ones.
  */
 export function understood(error: unknown, codes: Readonly<Record<string, Refusal>> = {}): WalletError {
   const walletError = refused(error);
@@ -85,7 +88,7 @@ export function understood(error: unknown, codes: Readonly<Record<string, Refusa
   return new WalletError(DATA_REFUSED.test(detail) ? "data_refused" : "other", detail);
 }
 
-/** Return the answer to a call that opens no prompt; throw "silent" if the wallet doesn't respond in time. */
+/** Return the response to a call that opens no prompt. If the wallet doesn't respond in time, throw "silent". */
 export function inTime<T>(answer: Promise<T>, milliseconds = SILENT_AFTER_MS): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new WalletError("silent", "")), milliseconds);

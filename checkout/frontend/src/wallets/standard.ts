@@ -1,4 +1,4 @@
-/** Detects Solana wallets, which register through the Wallet Standard. */
+/** Detects Solana wallets. They register through the Wallet Standard. */
 
 import type { Chain } from "../server/types";
 import type { Wallet, WalletsFound } from "./wallet";
@@ -15,7 +15,7 @@ export interface SolanaSetup {
   isNeeded: boolean;
 }
 
-/** Load the script for Solana once a wallet registers. `failed` is called if it can't be loaded. */
+/** Load the script for Solana when a wallet registers. `failed` is called if it can't be loaded. */
 export function discoverSolanaWallets(setup: SolanaSetup, onChange: WalletsFound, failed: () => void): void {
   const registered = new Map<unknown, Wallet | null>();
   let part: SolanaPart | null = null;
@@ -27,11 +27,11 @@ export function discoverSolanaWallets(setup: SolanaSetup, onChange: WalletsFound
       if (part && !adapted) registered.set(registration, part.solanaWallet(registration, setup.chains));
     }
     const wallets = [...registered.values()].filter((wallet): wallet is Wallet => wallet !== null);
-    // Without a registered wallet, the script has nothing to adapt.
+    // Without a registered wallet, the script isn't needed.
     onChange(wallets, isTimeOver && (part !== null || registered.size === 0));
   };
   const load = (): void => {
-    // The server provides the file name, which may contain a digest.
+    // The file name may contain a digest, so the server provides it.
     loading ??= (import(setup.script) as Promise<SolanaPart>).then(
       (loaded) => {
         part = loaded;

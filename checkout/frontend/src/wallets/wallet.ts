@@ -1,13 +1,13 @@
-/** The interface of a wallet, the same for all chain families. */
+/** The interface of wallets of all chain families. */
 
 import type { Authorization, Chain, Token, TypedData, UnsignedTransaction } from "../server/types";
 import type { Batches } from "./batch";
 
-/** The id of a wallet that is only in `window.ethereum` and doesn't announce itself. */
+/** The id of a wallet that doesn't announce itself, and is only in `window.ethereum`. */
 export const INJECTED = "injected";
 
 const LONGEST_NAME = 40;
-/** In characters of a data URI; a 96 px icon takes about a tenth of it. */
+/** The maximum length of a data URI. An icon of 96 px needs about a tenth. */
 const LARGEST_ICON = 100_000;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
@@ -15,26 +15,26 @@ export interface WalletFace {
   id: string;
   name: string;
   icon: string | null;
-  /** A hint on how to use it, shown below its name. */
+  /** A hint on how to use the wallet. It is shown below the name. */
   hint?: string;
 }
 
-/** What the customer reviewed, which the transaction must match. Amounts are base units. */
+/** The reviewed facts. The transaction must match them. Amounts are in base units. */
 export type Shown = { account: string; chainId: number } & (
   | { kind: "transfer"; token: Token; recipient: string; rawAmount: string; isSponsored?: boolean }
   | { kind: "allowance"; token: Token; spender: string; rawAmount: string }
   | { kind: "call"; contract: string; mostCoins: string }
 );
 
-/** What a transaction does, decoded from its bytes. Amounts are base units. */
+/** The facts that are decoded from a transaction's bytes. Amounts are in base units. */
 export interface Signed {
   chainId: number;
-  /** The recipient or the approved spender; null for any other contract call. */
+  /** The recipient or the approved spender. Null for any other contract call. */
   party: string | null;
-  /** The token or other contract that it calls; null for a transfer of the native coin. */
+  /** The token or other contract that the transaction calls. Null for a transfer of the native coin. */
   contract: string | null;
   rawAmount: string;
-  /** When a signature that was not used ends. */
+  /** When the signature expires if it isn't used. */
   validUntil?: string;
 }
 
@@ -45,13 +45,13 @@ export interface Call {
   input: string;
 }
 
-/** A sent transaction with the data that identifies a replacement; null if not yet known. */
+/** A sent transaction, with the data that identifies a replacement. Fields are null if they aren't known yet. */
 export interface TrackedTransaction {
   hash: string;
   sender: string;
   nonce: number | null;
   call: Call | null;
-  /** The latest block before it was mined. */
+  /** A block before the transaction was mined, as late as possible. */
   fromBlock: number | null;
 }
 
@@ -62,43 +62,46 @@ export type TransactionStatus =
 
 /** A wallet. Its methods throw WalletError. */
 export interface Wallet extends WalletFace {
-  /** The chain family that it pays on: `evm` or `solana`. */
+  /** The wallet's chain family: `evm` or `solana`. */
   family: string;
-  /** The same wallet on the other chain family, if it supports both. */
+  /** The same wallet on the other chain family, if the wallet supports both. */
   sibling?: (() => Wallet) | undefined;
-  /** Ask the customer to share an account; return its address. */
+  /** Request an account from the customer. Return its address. */
   connect(): Promise<string>;
-  /** The accounts that it already shares with this page, the selected one first. Opens no prompt. */
+  /** The accounts that the wallet already shares with this page. The selected one is the first. Opens no prompt. */
   accounts(): Promise<readonly string[]>;
-  /** The id of its current chain. */
+  /** The id of the wallet's current chain. */
   chain(): Promise<number>;
-  /** Ask to switch to a chain, and to add it if the wallet doesn't know it; return the id of its chain afterwards. */
+  /**
+   * Request a switch to a chain. If the wallet doesn't know the chain, request to add it. Return the id of the wallet's
+   * chain after that.
+   */
   switchTo(chainId: number, chain: Chain | null): Promise<number>;
-  /** Whether a built transaction does exactly what was shown, as far as its bytes can be decoded. */
+  /** Whether a built transaction matches the shown facts, as far as its bytes can be decoded. */
   matches(transaction: UnsignedTransaction, shown: Shown): boolean | Promise<boolean>;
-  /** Decode a transaction that matches; null if only the wallet's simulation can show what it does. */
+  /** Decode a matching transaction. Return null if its effect can only be simulated, by the wallet. */
   read(transaction: UnsignedTransaction, shown: Shown): Signed | null;
-  /** Ask to sign a text; return the signature in the format that the server accepts. */
+  /** Request a signature of a text. Return it in the format for the server. */
   sign(account: string, message: string): Promise<string>;
-  /** Ask to sign a transfer that another account sends. Missing if the wallet can't. */
+  /** Request a signature of a transfer that another account sends. Missing if the wallet doesn't support that. */
   authorize?: ((account: string, transfer: TypedData | UnsignedTransaction) => Promise<Authorization>) | undefined;
-  /** Ask to sign and send a transaction; return its hash. */
+  /** Request to sign and send a transaction. Return its hash. */
   send(account: string, transaction: UnsignedTransaction): Promise<string>;
-  /** Whether a transaction on the wallet's chain succeeded; null until it is mined. */
+  /** Whether a transaction on the wallet's chain succeeded. Null until it is mined. */
   outcome?(hash: string): Promise<boolean | null>;
-  /** Its atomic batches; missing on chains without them. */
+  /** Atomic batches. Missing on chains without them. */
   batches?: Batches;
-  /** The status of a transaction that it sent. Missing on chains without replacements. */
+  /** The status of a sent transaction. Missing on chains where transactions can't be replaced. */
   transactionStatus?(sent: TrackedTransaction): Promise<TransactionStatus>;
-  /** Report changes in the wallet until the returned function is called. */
+  /** Report changes in the wallet, until the returned function is called. */
   watch(changes: WalletChanges): () => void;
-  /** The wallet's own connection screen; null for the default one. */
+  /** The wallet's own connection screen. Null for the default one. */
   screen?(back: () => void): WalletScreen | null;
   /** The state of that screen, to detect changes. */
   readonly pairing?: object | null;
-  /** Its app on this phone and the link that opens it at the open request; null if unknown. */
+  /** The wallet's app on this phone, with the link to the open request in it. Null if unknown. */
   readonly app?: { name: string; url: string } | null;
-  /** Disconnect: the customer left the wallet, or the payment was sent. */
+  /** Disconnect. Called when the customer has left the wallet, or the payment was sent. */
   leave?(): void;
 }
 
@@ -111,22 +114,25 @@ export interface WalletScreen {
 }
 
 export interface WalletChanges {
-  /** The selected account changed; null if the wallet no longer shares any. */
+  /** The selected account has changed. Null if the wallet no longer shares an account. */
   account(account: string | null): void;
   chain(chainId: number): void;
   /** The wallet lost its connection to the network. */
   offline(): void;
 }
 
-/** Called with the wallets detected so far; `settled` is true after the time to announce. Later ones still count. */
+/**
+ * Called with the wallets detected so far. `settled` is true when wallets have had enough time to announce themselves.
+ * Later ones still count.
+ */
 export type WalletsFound = (wallets: Wallet[], settled: boolean) => void;
 
-/** Validate a wallet's id, name and icon; null without a usable id or name. */
+/** Validate a wallet's id, name and icon. Return null if the id or the name can't be used. */
 export function walletFace(id: unknown, name: unknown, icon: unknown): WalletFace | null {
   if (typeof id !== "string" || typeof name !== "string") return null;
   // Remove line breaks and characters that change the text direction.
   const short = [...name.replace(/\p{C}/gu, "").trim()].slice(0, LONGEST_NAME).join("");
-  // Only data URIs: any other URL would be a request to a third party.
+  // Only data URIs are accepted. Any other URL would cause a request to a third party.
   const isPicture = typeof icon === "string" && icon.length <= LARGEST_ICON && PICTURE.test(icon);
   return short ? { id, name: short, icon: isPicture ? icon : null } : null;
 }

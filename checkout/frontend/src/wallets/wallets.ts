@@ -1,11 +1,11 @@
-/** All wallets of this browser in one list; a wallet that supports both chain families is listed once. */
+/** All wallets of this browser. A wallet that supports both chain families is listed once. */
 
 import { discoverEthereumWallets } from "./announced";
 import { discoverSolanaWallets, type SolanaSetup } from "./standard";
 import type { Wallet, WalletsFound } from "./wallet";
 
 export interface WalletSearch {
-  /** The chain families that can pay, the request's first. */
+  /** The chain families that can pay. The request's family is first. */
   families: readonly string[];
   defaultName: string;
   solana: SolanaSetup;
@@ -33,13 +33,13 @@ export function discoverWallets(search: WalletSearch, onChange: WalletsFound, fa
   }
 }
 
-/** The same wallet on the other chain family, which may have announced itself after the wallet was chosen. */
+/** The same wallet on the other chain family. It may announce itself only after the wallet was chosen. */
 export function siblingAmong(wallets: Wallet[], { name, family }: Wallet): Wallet | null {
   const listed = wallets.find((wallet) => wallet.name === name);
   return listed?.family === family ? (listed.sibling?.() ?? null) : (listed ?? null);
 }
 
-/** Merge the lists. Wallets are matched by name: their ids differ between the families. */
+/** Merge the lists. Wallets are matched by name, because their ids differ between the families. */
 function merged(first: Wallet[], others: Wallet[]): Wallet[] {
   const twin = (wallet: Wallet, among: Wallet[]): Wallet | undefined => among.find(({ name }) => name === wallet.name);
   const paired = first.map((wallet) => {

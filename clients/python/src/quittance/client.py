@@ -16,9 +16,9 @@ class Client:
 
     `base_url` is the deployment's URL, such as `https://pay.example.com`. `timeout` is in seconds and applies to
     connecting and to each read. Connection errors, 429, 5xx and a 409 `idempotency_key_in_use` are retried up to
-    `max_retries` times with exponential back-off, and not before the service's `Retry-After`.
+    `max_retries` times. The pauses grow exponentially, and are at least as long as the service's `Retry-After`.
 
-    Raises ValueError for a malformed key or address.
+    Raises ValueError for a malformed key or URL.
     """
 
     def __init__(self, api_key: str, *, base_url: str, timeout: float = 30.0, max_retries: int = 3) -> None:
@@ -39,7 +39,7 @@ class Client:
         return self._transport.base_url
 
     def close(self) -> None:
-        """Close the connections; a later call opens new ones."""
+        """Close the connections. A later call opens new ones."""
         self._transport.close()
 
     def __enter__(self) -> "Client":

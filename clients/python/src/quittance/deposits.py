@@ -1,9 +1,9 @@
-"""Recompute deposit addresses and build sweeps. Works offline, without an API key or the service.
+"""Recompute deposit addresses and build sweeps. It works offline, without an API key.
 
 import quittance
 
-deposit = quittance.deposits.find("0197b3c8-5a00-7def-8123-456789abcdef", "0x…")  # the request's ID and recipient
-transaction = quittance.deposits.build_sweep([(deposit, "0x…")])  # the token's contract; "" for the native coin
+deposit = quittance.deposits.find("0197b3c8-5a00-7def-8123-456789abcdef", "0x…") # the request's ID and recipient
+transaction = quittance.deposits.build_sweep([(deposit, "0x…")]) # the token's contract; "" for the native coin
 """
 
 import re
@@ -19,7 +19,7 @@ FACTORY = "0xc29d159942722399849F7575503fBd827902b879"
 GAS_PER_SWEEP = 300_000
 """The maximum gas of one sweep in a batch. The transaction needs this much for its last sweep."""
 
-# The init code of a forwarder, to which the recipient is appended. Built from contracts/Forwarder.sol.
+# The init code of a forwarder, without the recipient at its end. Built from contracts/Forwarder.sol.
 _INIT_CODE = bytes.fromhex(
     "60a034606457601f61017138819003918201601f19168301916001600160401b03831184841017606957808492602094"
     "604052833981010312606457516001600160a01b038116810360645760805260405160f1908161008082396080518160"
@@ -37,7 +37,7 @@ _ZERO = "0x" + "00" * 20
 
 @dataclass(frozen=True)
 class Deposit:
-    """A deposit address with its recipient and the values from which it is computed, in hex."""
+    """A deposit address with its recipient, and the values from which it is computed. All are in hex."""
 
     address: str
     recipient: str
@@ -70,7 +70,9 @@ def from_salt(salt: str, recipient: str, *, factory: str = FACTORY) -> Deposit:
 def compute_address(
     factory: str, salt: str, *, init_code: str | None = None, init_code_hash: str | None = None
 ) -> str:
-    """Return the address of a contract that `factory` deploys by CREATE2 (EIP-1014), from its code or the code's hash.
+    """Return the address of a contract that `factory` deploys by CREATE2 (EIP-1014).
+
+    Pass its code or the hash of the code.
 
     Raises ValueError for invalid values, or if both are given and differ.
     """
@@ -87,9 +89,9 @@ def compute_address(
 
 
 def recipient_of(init_code: str) -> str:
-    """Return the only address that a forwarder with this init code can send to.
+    """Return the recipient in this init code. The forwarder can send to no other address.
 
-    Raises ValueError if it is not the code of a forwarder: then don't send money to its address.
+    Raises ValueError if it is not the code of a forwarder. Then don't send money to its address.
     """
     code = _bytes(init_code, "init_code")
     if len(code) != len(_INIT_CODE) + 32 or not code.startswith(_INIT_CODE + bytes(12)):
@@ -100,10 +102,10 @@ def recipient_of(init_code: str) -> str:
 def build_sweep(
     sweeps: Sequence[tuple[Deposit, str]], *, gas_per_sweep: int = GAS_PER_SWEEP
 ) -> dict[str, str]:
-    """Return the unsigned transaction that deploys these deposits' forwarders, if needed, and sweeps each asset.
+    """Return the unsigned transaction that sweeps each asset. It first deploys forwarders that don't exist yet.
 
-    Each sweep is a deposit and a token's contract, or "" for the native coin. Any account may send the transaction, on
-    the chain with the money. Raises ValueError for no sweeps, or deposits of several factories.
+    Each sweep is a deposit and a token's contract, or "" for the native coin. Any account may send the transaction.
+    Send it on the chain with the money. Raises ValueError for an empty list, or for deposits of several factories.
     """
     factories = {deposit.factory for deposit, _ in sweeps}
     if len(factories) != 1:
@@ -136,7 +138,7 @@ def _payee(address: str) -> bytes:
 
 
 def _address(text: str) -> bytes:
-    """Return the 20 bytes of an address. Raises ValueError for a wrong checksum, such as after a typing error."""
+    """Return the 20 bytes of an address. Raises ValueError for a wrong checksum, for example after a typing error."""
     if not _ADDRESS.fullmatch(text):
         raise ValueError(f"{text!r} is not an address: it should be 0x and 40 hexadecimal digits.")
     address = bytes.fromhex(text[2:])

@@ -6,9 +6,10 @@ from typing import Any
 class QuittanceError(Exception):
     """The base of all errors of this package.
 
-    `code` is the API's error code (`amount_too_precise`, ...): branch on it. `message` is for people and may change.
-    `param` is the invalid field, `details` lists every invalid field, `status` is the HTTP status, and `retry_after`
-    the number of seconds to wait. Quote `request_id` to the service's operators. Fields that don't apply are None.
+    Use `code`, the API's error code (`amount_too_precise`, ...), in your program. `message` is for people, and may
+    change. `param` is the invalid field, and `details` lists all invalid fields. `status` is the HTTP status.
+    `retry_after` is the number of seconds to wait. `request_id` is for questions to the service's operators. Fields
+    that don't apply are None.
     """
 
     def __init__(
@@ -23,7 +24,7 @@ class QuittanceError(Exception):
         status: int | None = None,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(message)  # the message alone, so that pickling works
+        super().__init__(message)  # only the message, or pickling would fail
         self.message = message
         self.code = code
         self.type = type
@@ -42,7 +43,7 @@ class QuittanceError(Exception):
 
 
 class InvalidRequestError(QuittanceError):
-    """The call is invalid (400, 404, 405, 409, 413, 415). A retry fails again."""
+    """The call is invalid (400, 404, 405, 409, 413, 415). A retry would fail again."""
 
 
 class AuthenticationError(QuittanceError):
@@ -50,7 +51,7 @@ class AuthenticationError(QuittanceError):
 
 
 class PermissionDeniedError(QuittanceError):
-    """The key lacks the permission that the message names (403)."""
+    """The key lacks a permission (403). The message contains its name."""
 
 
 class IdempotencyError(QuittanceError):
@@ -70,10 +71,10 @@ class APIError(QuittanceError):
 
 
 class APIConnectionError(QuittanceError):
-    """No response was received, so it is unknown whether the call took effect. Retry it with the same
-    `idempotency_key`: that is safe.
+    """There was no response.
 
-    `never_sent`: the connection failed, so the call certainly had no effect.
+    So it is unknown whether the call took effect. It is safe to retry with the same `idempotency_key`. If `never_sent`
+    is True, the connection failed and the call had no effect.
     """
 
     def __init__(self, message: str, *, never_sent: bool = False) -> None:
@@ -82,7 +83,7 @@ class APIConnectionError(QuittanceError):
 
 
 class SignatureVerificationError(QuittanceError, ValueError):
-    """The delivery can't be trusted: respond with 400 and do nothing else."""
+    """The delivery can't be trusted. Respond with 400, and do nothing else."""
 
 
 BY_TYPE: dict[str, type[QuittanceError]] = {

@@ -1,4 +1,4 @@
-"""Keccak-256, the hash of Ethereum. It differs from SHA3-256, which hashlib has, in one byte of padding."""
+"""Keccak-256, the hash of Ethereum. hashlib doesn't have it. Its SHA3-256 differs in one byte of padding."""
 
 _RATE = 136
 _MASK = 2**64 - 1
@@ -12,7 +12,7 @@ _ROTATIONS = (
 
 
 def _round_constants() -> list[int]:
-    """Return the constants of the 24 rounds, from the shift register of FIPS 202."""
+    """Return the constants of the 24 rounds. FIPS 202 defines them by a shift register."""
     constants, register = [], 1
     for _ in range(24):
         constant = 0

@@ -1,7 +1,7 @@
-"""The API's response objects, typed.
+"""The API's response objects, with types.
 
-New fields are not a breaking change: an object ignores unknown fields, and `to_dict()` returns the response unchanged.
-For the same reason, enumerations (`status`, `type`, ...) are plain strings.
+The API may get new fields and new values of enumerations. So an object ignores unknown fields, and `to_dict()` returns
+the whole response. Enumerations (`status`, `type`, ...) are plain strings.
 """
 
 import types
@@ -25,7 +25,7 @@ class ApiObject:
 
     @classmethod
     def from_answer(cls: type[T], answer: Any) -> T:
-        """Return the object from parsed JSON; raises APIError if it is malformed."""
+        """Return the object from parsed JSON. Raises APIError if it is malformed."""
         if not isinstance(answer, dict):
             raise APIError(
                 f"The response is a {type(answer).__name__}, not a {cls.__name__}. Check base_url."
@@ -39,7 +39,7 @@ class ApiObject:
             raise APIError(message) from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the response's JSON unchanged, including unknown fields."""
+        """Return the JSON of the response, with unknown fields."""
         return self._answer
 
 
@@ -50,7 +50,7 @@ def _readers(cls: Any) -> dict[str, Callable[[Any], Any]]:
 
 
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """Return a converter from JSON values to this type; only objects and times are converted."""
+    """Return a function that converts a JSON value to this type. Only objects and times are converted."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         (inner,) = [_reader(argument) for argument in arguments if argument is not type(None)]
@@ -71,7 +71,10 @@ def _time(text: str) -> datetime:
 
 @dataclass(frozen=True, kw_only=True)
 class Amount(ApiObject):
-    """An amount of a token. `raw` is in the token's smallest unit, `formatted` has all `decimals` digits."""
+    """An amount of a token.
+
+    `raw` is in the token's smallest unit. `formatted` is in whole units, with all `decimals` digits.
+    """
 
     raw: str
     formatted: str
@@ -79,7 +82,7 @@ class Amount(ApiObject):
 
     @property
     def value(self) -> Decimal:
-        """The amount in whole units, exact."""
+        """The exact amount in whole units."""
         return Decimal(self.formatted)
 
     @property
@@ -103,9 +106,10 @@ class Chain(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Token(ApiObject):
-    """A token of a chain. `contract_address` is empty for the chain's own coin.
+    """A token of a chain.
 
-    Ids differ between deployments: look yours up by its contract address. In events `name` is None.
+    `contract_address` is empty for the chain's coin. Ids differ between deployments, so look up the id by the contract
+    address. In events, `name` is None.
     """
 
     id: int
@@ -117,7 +121,7 @@ class Token(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Currency(ApiObject):
-    """A currency that a price can be in. `is_available`: at least two independent sources agree on its rate now."""
+    """A currency for prices. `is_available`: whether at least two independent sources now agree on its rate."""
 
     code: str
     sources: list[str]
@@ -126,7 +130,7 @@ class Currency(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Price(ApiObject):
-    """A price in a currency (ISO 4217); `amount` is a decimal string."""
+    """A price in a currency (ISO 4217). `amount` is a decimal string."""
 
     currency: str
     amount: str
@@ -145,8 +149,9 @@ class Rate(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Value(ApiObject):
-    """The value of a payment in your reporting currency. `estimated`: the rate was observed long after the
-    completion.
+    """The value of a payment in your reporting currency.
+
+    `estimated`: whether the rate was observed long after the completion.
     """
 
     currency: str
@@ -158,11 +163,11 @@ class Value(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Payment(ApiObject):
-    """One transaction for a payment request. `status` is `pending`, `processing`, `completed` or `failed`.
+    """A transaction that pays a payment request. `status` is `pending`, `processing`, `completed` or `failed`.
 
-    `status_detail` is a sentence for display. `amount` is in the paid token, `amount_received` in the requested one;
-    both are None until known. `transaction_hash` is None for native coin that arrived at the deposit address,
-    unless the hash was submitted.
+    `status_detail` is a sentence for display. `amount` is in the paid token, and `amount_received` in the requested
+    one. Both are None until they are known. If native coin arrived at the deposit address, `transaction_hash` is None
+    until the hash is submitted.
     """
 
     id: str
@@ -203,7 +208,7 @@ class Refund(ApiObject):
     """Money that you send back to a customer.
 
     `status` is `requires_address`, `ready`, `processing`, `completed`, `failed` or `cancelled`. The customer enters a
-    wallet on `claim_url`; you sign on `refund_url`.
+    wallet on `claim_url`. You sign on `refund_url`.
     """
 
     id: str
@@ -232,7 +237,7 @@ class Refund(ApiObject):
 class PaymentRequest(ApiObject):
     """A payment request. `status` is `active`, `completed`, `expired` or `cancelled`.
 
-    Send the customer to `payment_url`. `payments` has the newest 20; None in lists and right after creation.
+    Send the customer to `payment_url`. `payments` has the newest 20. It is None in lists and right after creation.
     """
 
     id: str
@@ -273,7 +278,7 @@ class PaymentRequest(ApiObject):
 class WebhookConfiguration(ApiObject):
     """This merchant's webhook endpoint. All fields are None if you have none.
 
-    Until `previous_secret_expires_at`, events are also signed with the previous secret.
+    The previous secret also signs events until `previous_secret_expires_at`.
     """
 
     url: str | None = None
@@ -288,7 +293,7 @@ class WebhookConfiguration(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookTest(ApiObject):
-    """The result of a test event; `error` explains why it was not `delivered`."""
+    """The result of a test event. If it was not `delivered`, `error` explains why."""
 
     event_id: str
     delivered: bool
@@ -299,7 +304,7 @@ class WebhookTest(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class OpenAmount(ApiObject):
-    """The limits of the amount that a link's customers enter."""
+    """The limits of the amount that customers enter on a link's page."""
 
     min: Amount
     max: Amount | None = None
@@ -307,10 +312,10 @@ class OpenAmount(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentLink(ApiObject):
-    """A page on which each customer gets a payment request of their own. Share its `url`.
+    """A page where each customer gets a separate payment request. Share its `url`.
 
-    One of `amount`, `price` and `open_amount` is set. `payments_count` counts requests that are completed, or active
-    and paid in part.
+    Either `amount`, `price` or `open_amount` is set. `payments_count` counts requests that are completed, and active
+    ones that are paid in part.
     """
 
     id: str
@@ -338,12 +343,12 @@ class PaymentLink(ApiObject):
 class PaymentEventObject(ApiObject):
     """The `data.object` of an event about a payment or a refund. For other events, use `to_dict()`.
 
-    `amount` is the amount that the payment delivered, an exact integer in base units of the requested token.
-    `currency` is that token's symbol, `reference` the request's `external_id`. `id` is the payment's id; None if a
-    request expired without a payment. The amounts from `request_amount` to `amount_refund_open` describe the whole
-    request. `test` is true for a test event. `reorged` is set in `payment.reorged`: false if the transaction is in
-    the chain again. In the events of refunds, `id` and `amount` are the id and amount of
-    the refund, and `object` is `refund`.
+    `amount` is the delivered amount of the payment, as an exact integer in base units of the requested token.
+    `currency` is the symbol of that token. `reference` is the request's `external_id`. `id` is the payment's id, or
+    None if a request expired without a payment. The amounts from `request_amount` to `amount_refund_open` are about the
+    whole request. `test` is true for a test event. `reorged` is set only in `payment.reorged`. It is false if the
+    transaction is in the chain again. In events of refunds, `object` is `refund`, and `id` and `amount` are those of
+    the refund.
     """
 
     id: str | None = None
@@ -387,9 +392,10 @@ class EventData(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Event(ApiObject):
-    """An event. The same event can arrive more than once: handle each `id` once.
+    """An event.
 
-    `created` is in Unix seconds; `data.object` is the object of the event.
+    The same event can arrive more than once, so handle each `id` once. `created` is in Unix seconds. `data.object` is
+    the object of the event.
     """
 
     id: str
@@ -400,7 +406,10 @@ class Event(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class DeliveryAttempt(ApiObject):
-    """An attempt to deliver an event. `duration_ms` is None while it is in progress; `error` explains a failure."""
+    """An attempt to deliver an event.
+
+    `duration_ms` is None while the attempt is in progress. `error` explains a failure.
+    """
 
     number: int
     url: str
@@ -415,7 +424,7 @@ class DeliveryAttempt(ApiObject):
 class Delivery(ApiObject):
     """The delivery of one event to one URL. `status` is `pending`, `delivered` or `failed`.
 
-    `attempts` is None in lists, and set if the delivery was retrieved or redelivered.
+    `attempts` is None in lists. It is set if you retrieve or redeliver the delivery.
     """
 
     id: str

@@ -8,7 +8,7 @@ from quittance.errors import APIError
 
 
 class HasId(Protocol):
-    """An object of a list."""
+    """An object in a list."""
 
     @property
     def id(self) -> str: ...
@@ -19,10 +19,10 @@ Fetch = Callable[[Mapping[str, Any]], Any]
 
 
 class Page(Generic[T]):
-    """A page of a list, newest first. Iterate over it for its objects; `auto_paging_iter()` also loads the next
-    pages.
+    """A page of a list, newest first.
 
-    `has_more`: whether there are more objects in the requested direction.
+    Iterate over it to get its objects. `auto_paging_iter()` also loads the next pages. `has_more`: whether there are
+    more objects in the requested direction.
     """
 
     def __init__(self, fetch: Fetch, query: Mapping[str, Any], build: Callable[[Any], T]) -> None:
@@ -52,9 +52,9 @@ class Page(Generic[T]):
         return Page(self._fetch, {**self._query, **edge}, self._build)
 
     def auto_paging_iter(self) -> Iterator[T]:
-        """Yield the objects of this page and of all following pages, which are loaded as needed.
+        """Yield the objects of this page and of all following pages. Pages are loaded when they are needed.
 
-        After `ending_before`, the order is reversed: oldest first, up to the newest.
+        With `ending_before`, the oldest object comes first, and the newest last.
         """
         page: Page[T] | None = self
         while page is not None:
@@ -76,7 +76,10 @@ def _written(name: str, value: Any) -> Any:
 
 
 def time_text(name: str, value: Any) -> Any:
-    """Return a datetime as text in UTC, and any other value as it is. Raises ValueError without a time zone."""
+    """Return a datetime as text in UTC.
+
+    Return any other value unchanged. Raises ValueError for a datetime without a time zone.
+    """
     if not isinstance(value, datetime):
         return value
     if value.tzinfo is None:

@@ -1,4 +1,4 @@
-"""Decide whether and when a call is retried. Pure, except for jitter."""
+"""Decide whether and when a call is retried."""
 
 import random
 from email.utils import parsedate_to_datetime
@@ -15,10 +15,10 @@ def is_temporary(status: int, code: str | None) -> bool:
 
 
 def delay(attempt: int, retry_after: float | None = None, *, longest: float | None = None) -> float:
-    """Return the seconds to wait after failed attempt number `attempt` (from 1).
+    """Return how many seconds to wait after attempt number `attempt` has failed. The first one is 1.
 
-    The delay doubles each time up to `longest` (8 s). Half of it is random, so that many callers don't retry
-    simultaneously. It is never less than `retry_after`, the service's own delay.
+    The delay doubles each time, up to `longest` (8 s). Half of it is random, so that many callers don't retry at the
+    same time. It is at least `retry_after`, the service's own delay.
     """
     longest = LONGEST_DELAY_SECONDS if longest is None else longest
     full = min(longest, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 30))
@@ -26,7 +26,7 @@ def delay(attempt: int, retry_after: float | None = None, *, longest: float | No
 
 
 def parse_retry_after(header: str | None, now: float) -> float | None:
-    """Return the seconds from a Retry-After header, a number or a date; None if it is neither."""
+    """Return the seconds in a Retry-After header, which is a number or a date. Return None if it is neither."""
     if header is None:
         return None
     text = header.strip()

@@ -31,9 +31,10 @@ _BY_STATUS = {401: "authentication_error", 403: "permission_error", 429: "rate_l
 
 
 class _Key(AuthBase):
-    """Adds the API key to a request just before it is sent, and stores it nowhere else.
+    """Adds the API key to a request just before it is sent.
 
-    As the session's auth, it also prevents credentials from a `.netrc` file.
+    The key is in no other place. The session uses this as its `auth`, so it doesn't read credentials from a `.netrc`
+    file.
     """
 
     def __init__(self, key: str) -> None:
@@ -52,7 +53,7 @@ class _Key(AuthBase):
 
 @dataclass(frozen=True)
 class Call:
-    """One API call. `is_repeatable`: a repetition has no further effect."""
+    """One API call. `is_repeatable`: the call can be repeated without another effect."""
 
     method: str
     path: str
@@ -66,7 +67,7 @@ class Call:
 
 
 class Transport:
-    """Calls one service with one key. Thread-safe, and safe after a fork."""
+    """Calls one service with one key. It can be used by several threads, and after a fork."""
 
     def __init__(self, api_key: str, base_url: str, *, timeout: float, max_retries: int) -> None:
         self.base_url = _checked(base_url)
@@ -89,8 +90,8 @@ class Transport:
     ) -> Any:
         """Return the JSON of a successful response.
 
-        A POST has an idempotency key, given or generated, that is the same for all retries: the call takes effect
-        once. Raises the QuittanceError of the last response.
+        A POST has an idempotency key. All retries have the same key, so the call takes effect once. Without a given
+        key, one is generated. Raises the QuittanceError of the last response.
         """
         if method == "POST":
             idempotency_key = _checked_idempotency_key(
@@ -135,10 +136,10 @@ class Transport:
             request_id = response.headers.get("X-Request-Id")
             logger.debug("%s returned %d in %d ms (%s)", call, response.status_code, duration_ms, request_id)
             return _content(call, response)
-        raise failure  # raised here, so that the traceback has no reference to the request and its headers
+        raise failure  # outside the `except`: the traceback must not refer to the headers
 
     def _session(self) -> requests.Session:
-        """Return this thread's session; a child process never shares its parent's connections."""
+        """Return this thread's session. A child process doesn't use the connections of its parent."""
         session: requests.Session | None = getattr(self._own, "session", None)
         if session is None or self._own.process != os.getpid():
             session = requests.Session()
@@ -194,7 +195,7 @@ def _may_repeat(call: Call, error: QuittanceError) -> bool:
 
 
 def _content(call: Call, response: requests.Response) -> Any:
-    """Return the response's JSON, or raise the error that its status means."""
+    """Return the response's JSON. For an error status, raise the error."""
     try:
         answer = response.json()
     except ValueError:

@@ -1,7 +1,7 @@
-"""Verify that a webhook is from Quittance. Pure functions: no network, no framework.
+"""Verify that a webhook is from Quittance. The functions need no network and no framework.
 
-The header is `Service-Signature: t=<Unix seconds>,v1=<hex>`, where the hex is the HMAC-SHA256, with the webhook secret
-as key, of the timestamp, a dot and the raw body. While a secret is being rotated there are two `v1=`.
+The header is `Service-Signature: t=<Unix seconds>,v1=<hex>`. The hex is the HMAC-SHA256 of the timestamp, a dot and the
+raw body. Its key is the webhook secret. For 24 hours after a rotation, there is a `v1=` for each secret.
 """
 
 import hashlib
@@ -28,14 +28,14 @@ def verify(
     tolerance: float = TOLERANCE_SECONDS,
     now: float | None = None,
 ) -> Event:
-    """Return the event in `body` if `signature_header` is a valid signature of it.
+    """Return the event in `body`, if `signature_header` has a valid signature of it.
 
-    `body` is the raw body, before any parsing. `signature_header` is the value of `Service-Signature`, or None if it
-    is missing. The signature must be at most `tolerance` seconds from `now` (Unix seconds; default: the current
-    time). With several secrets, one match is enough.
+    `body` is the raw body, before any parsing. `signature_header` is the value of `Service-Signature`, or None if it is
+    missing. The signature's time must be within `tolerance` seconds of `now` (Unix seconds; default: the current time).
+    With several secrets, one match is enough.
 
-    Raises SignatureVerificationError with the reason if the delivery can't be trusted, and TypeError or ValueError
-    for invalid arguments, such as an empty secret.
+    Raises SignatureVerificationError with the reason if the delivery can't be trusted, and TypeError or ValueError for
+    invalid arguments, such as an empty secret.
     """
     if not isinstance(body, (bytes, bytearray, memoryview)):
         raise TypeError(f"body should be the raw bytes of the request, not {type(body).__name__}.")
@@ -58,13 +58,13 @@ def verify(
 
 
 def sign(body: bytes, secret: str | Sequence[str], timestamp: int) -> str:
-    """Return the header value that signs `body`, with one `v1` for each secret. For tests of your own endpoint."""
+    """Return a header value that signs `body`, with a `v1` for each secret. Use it to test your endpoint."""
     digests = (_digest(str(timestamp), body, key) for key in _keys(secret))
     return ",".join([f"t={timestamp}", *(f"v1={digest}" for digest in digests)])
 
 
 def _keys(secret: str | Sequence[str]) -> list[bytes]:
-    """Return the secrets as HMAC keys. Rejects an empty secret, since anyone could sign with it."""
+    """Return the secrets as HMAC keys. An empty secret is rejected, because everyone could sign with it."""
     secrets = [secret] if isinstance(secret, str) else list(secret)
     if not secrets or not all(isinstance(each, str) and each for each in secrets):
         raise ValueError("secret should be the endpoint's whsec_… or several of them; got an empty one.")
@@ -90,7 +90,7 @@ def _parse(header: str | None) -> tuple[str, list[str]]:
 
 
 def _is_signed(timestamp: str, body: bytes, keys: list[bytes], digests: list[str]) -> bool:
-    """Compare each signature with each key in constant time, and don't stop at the first match."""
+    """Compare each signature with each key in constant time. Don't stop at the first match."""
     expected = [_digest(timestamp, body, key) for key in keys]
     matches = [hmac.compare_digest(ours, theirs) for ours in expected for theirs in digests]
     return any(matches)

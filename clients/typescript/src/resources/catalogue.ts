@@ -22,7 +22,7 @@ export class Chains {
   }
 }
 
-/** The currencies that a price can be in. These calls don't send the API key. */
+/** The currencies for prices. These calls don't send the API key. */
 export class Currencies {
   readonly #transport: Transport;
 
@@ -30,7 +30,7 @@ export class Currencies {
     this.#transport = transport;
   }
 
-  /** Returns the currencies, with whether each is available now. */
+  /** Returns the currencies. `is_available` says whether a currency can be used now. */
   async list(options?: RequestOptions): Promise<Currency[]> {
     return (await this.#transport.request({ method: "GET", path: "/api/public/currencies" }, options)) as Currency[];
   }

@@ -2,9 +2,9 @@ import type { PaymentLink, Price } from "../objects.js";
 import { List, type ListParams, type Query } from "../pages.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
-/** The parameters of a new payment link, with one of `amount`, `price` and `open_amount`. */
+/** The parameters of a new payment link. Set either `amount`, `price` or `open_amount`. */
 export interface PaymentLinkCreateParams {
-  /** Your name of the link; customers don't see it. */
+  /** Your name of the link. Customers don't see it. */
   name: string;
   token_id: number;
   chain_id: number;
@@ -12,7 +12,7 @@ export interface PaymentLinkCreateParams {
   recipient_address: string;
   /** Whole units of the token, as a decimal string such as `"12.50"`. */
   amount?: string | null;
-  /** The price, converted for each customer at the current rate. */
+  /** The price. It is converted for each customer at the current rate. */
   price?: Price | null;
   /** The limits of the amount that the customer enters, as decimal strings. */
   open_amount?: { min: string; max?: string | null } | null;
@@ -31,7 +31,7 @@ export interface PaymentLinkListParams extends ListParams {
 
 const PATH = "/api/payment-links";
 
-/** Pages on which any number of customers can pay. Each customer gets a payment request. */
+/** Pages where many customers can pay. Each customer gets a payment request. */
 export class PaymentLinks {
   readonly #transport: Transport;
 
@@ -39,7 +39,7 @@ export class PaymentLinks {
     this.#transport = transport;
   }
 
-  /** Creates a payment link; share its `url`. */
+  /** Creates a payment link. Share its `url`. */
   async create(params: PaymentLinkCreateParams, options?: RequestOptions): Promise<PaymentLink> {
     const { amount, price, open_amount: limits } = params;
     for (const value of [amount, price?.amount, limits?.min, limits?.max] as unknown[]) {

@@ -2,10 +2,10 @@ import type { Payment, PaymentRequest, PaymentRequestStatus, Price } from "../ob
 import { List, type ListParams, type Query } from "../pages.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
-/** An optional parameter; null counts as missing. */
+/** An optional parameter. Null counts as missing. */
 type Optional<T> = T | null | undefined;
 
-/** The parameters of a new payment request: an amount or a price, a token, its chain, a recipient, and optional ones. */
+/** The parameters of a new payment request. Required are an amount or a price, a token, its chain, and a recipient. */
 export interface PaymentRequestCreateParams {
   /** Whole units of the token, as a decimal string such as `"12.50"`. */
   amount?: string;
@@ -24,13 +24,16 @@ export interface PaymentRequestCreateParams {
   redirect_url?: Optional<string>;
   /** The URL for customers who cancel. */
   cancel_url?: Optional<string>;
-  /** Seconds, 60 to 2592000; default: 3600. */
+  /** Seconds, from 60 to 2592000. Default: 3600. */
   expires_in?: Optional<number>;
   webhook_url?: Optional<string>;
   references?: Optional<boolean>;
 }
 
-/** The parameters of a new payment request by a payment link, which sets token, chain, recipient and amount or price. */
+/**
+ * The parameters of a new payment request by a payment link. The link sets the token, the chain, the recipient, and the
+ * amount or price.
+ */
 export interface PaymentRequestByLinkParams
   extends Omit<PaymentRequestCreateParams, "price" | "token_id" | "chain_id" | "recipient_address" | "expires_in"> {
   payment_link: string;
@@ -49,7 +52,7 @@ export interface PaymentRequestListParams extends ListParams {
 
 const PATH = "/api/payment-requests";
 
-/** Payment requests. Changes need the permission `create_payments`; any key can read. */
+/** Payment requests. Changes require the permission `create_payments`. Any key can read. */
 export class PaymentRequests {
   readonly #transport: Transport;
 
@@ -57,7 +60,7 @@ export class PaymentRequests {
     this.#transport = transport;
   }
 
-  /** Creates a payment request; send the customer to the result's `payment_url`. */
+  /** Creates a payment request. Send the customer to the result's `payment_url`. */
   async create(
     params: PaymentRequestCreateParams | PaymentRequestByLinkParams,
     options?: RequestOptions,
@@ -79,7 +82,9 @@ export class PaymentRequests {
     return (await this.#transport.request({ method: "GET", path: `${PATH}/${checkedId(id)}` }, options)) as PaymentRequest;
   }
 
-  /** Returns the matching requests, newest first: await it for a page, or iterate over all with `for await`. */
+  /**
+   * Returns the matching requests, newest first. Await the result to get a page, or iterate over all with `for await`.
+   */
   list(params: PaymentRequestListParams = {}, options?: RequestOptions): List<PaymentRequest> {
     const fetch = (query: Query) => this.#transport.request({ method: "GET", path: PATH, query }, options);
     return new List(fetch, params, (answer) => answer as PaymentRequest);
@@ -98,7 +103,10 @@ export class PaymentRequests {
     return new List(fetch, params, (answer) => answer as Payment);
   }
 
-  /** Submits a transaction that the customer sent. If it is known, its payment is returned, and retried if possible. */
+  /**
+   * Submits a transaction that the customer sent. If it is known, its payment is returned. If that has failed, it is
+   * retried if possible.
+   */
   async submitPayment(
     id: string,
     params: { transaction_hash: string; chain_id: number },
@@ -115,8 +123,9 @@ export class PaymentRequests {
   }
 
   /**
-   * Accepts a payment that is not bound to the request: it failed as `transaction_not_bound`, `transaction_ambiguous`
-   * or `not_verifiable`. The `reason` is stored. Check that your customer sent the transaction: the service can't.
+   * Accepts a payment that is not bound to the request. Its `failure_code` is `transaction_not_bound`,
+   * `transaction_ambiguous` or `not_verifiable`. The `reason` is stored in the history. First check that your customer
+   * sent the transaction, because the service can't.
    */
   async acceptPayment(
     id: string,

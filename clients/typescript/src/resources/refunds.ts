@@ -2,11 +2,13 @@ import type { BuiltTransaction, Refund } from "../objects.js";
 import { List, type ListParams, type Query } from "../pages.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
-/** The parameters of a new refund; all are optional. */
+/** The parameters of a new refund. All are optional. */
 export interface RefundCreateParams {
-  /** Whole units of the requested token, as a decimal string; default: all that is left. */
+  /** Whole units of the requested token, as a decimal string. Default: everything that is left. */
   amount?: string | null;
-  /** The customer's wallet; without it, send the customer to `claim_url`. Don't use a payment's sender. */
+  /**
+   * The customer's wallet. If you don't know it, send the customer to `claim_url`. Don't use the sender of a payment.
+   */
   recipient_address?: string | null;
   /** The payment to refund. */
   payment_id?: string | null;
@@ -50,19 +52,22 @@ export class Refunds {
     return new List(fetch, params, (answer) => answer as Refund);
   }
 
-  /** Changes the address of a refund. This is possible until its transaction is built. */
+  /** Changes the address of a refund, before its transaction is built. */
   async changeAddress(id: string, params: { recipient_address: string }, options?: RequestOptions): Promise<Refund> {
     const path = `${PATH}/${checkedId(id)}/address`;
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as Refund;
   }
 
-  /** Returns a new unsigned transaction that sends the refund, for your own wallet. Each call builds a new one. */
+  /** Returns a new unsigned transaction that sends the refund. Sign it with your wallet. Each call builds a new one. */
   async build(id: string, params: { wallet_address: string }, options?: RequestOptions): Promise<BuiltTransaction> {
     const path = `${PATH}/${checkedId(id)}/build`;
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as BuiltTransaction;
   }
 
-  /** Submits the hash of the refund's transaction. Without this call, the service finds it by its reference. */
+  /**
+   * Submits the hash of the refund's transaction. This call is optional: the service finds the transaction by the
+   * refund's reference.
+   */
   async submit(id: string, params: { transaction_hash: string }, options?: RequestOptions): Promise<Refund> {
     const path = `${PATH}/${checkedId(id)}/submit`;
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as Refund;

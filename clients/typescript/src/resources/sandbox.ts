@@ -2,11 +2,11 @@ import { InvalidRequestError } from "../errors.js";
 import type { Outcome, PaymentRequest } from "../objects.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
-/** The payment or refund that an outcome changes, and the options of the call. */
+/** The payment or refund to change, and the options of the call. */
 export interface SimulateOptions extends RequestOptions {
-  /** The open simulated payment to decide; by default the newest one, or a new payment. */
+  /** The open simulated payment to change. By default, it is the newest one, or a new payment. */
   payment_id?: string;
-  /** The refund to change; by default the newest unfinished one, or a new one. */
+  /** The refund to change. By default, it is the newest unfinished one, or a new one. */
   refund_id?: string;
 }
 
@@ -21,8 +21,8 @@ export class Sandbox {
   }
 
   /**
-   * Simulates `outcome` for a request, with its real events, and returns the request. Throws InvalidRequestError
-   * `resource_missing` if there is no sandbox.
+   * Simulates `outcome` for a request, and returns the request. Events are sent as in reality. Throws
+   * InvalidRequestError `resource_missing` if there is no sandbox.
    */
   async simulate(id: string, outcome: Outcome, options: SimulateOptions = {}): Promise<PaymentRequest> {
     const { payment_id, refund_id, ...others } = options;

@@ -3,14 +3,14 @@ import type { Delivery, DeliveryStatus, Event, EventType, WebhookConfiguration, 
 import { List, type ListParams, type Query } from "../pages.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
-/** The endpoint's new settings. Omitted fields, except for `url`, stay unchanged. */
+/** The new settings of the endpoint. Omitted fields stay unchanged, except `url`. */
 export interface WebhookUpdateParams {
   /** Null removes the endpoint. */
   url: string | null;
   is_enabled?: boolean;
   /** Null means the default types. */
   enabled_events?: EventType[] | null;
-  /** Creates a new secret. The previous one also signs for 24 hours. */
+  /** Whether to create a new secret. The previous one also signs for 24 hours. */
   rotate_secret?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface EventListParams extends ListParams {
 
 const PATH = "/api/webhooks";
 
-/** This merchant's endpoint; the key needs `manage_webhooks`. */
+/** This merchant's endpoint. Requires the permission `manage_webhooks`. */
 export class Webhooks {
   readonly #transport: Transport;
 
@@ -47,22 +47,22 @@ export class Webhooks {
   }
 
   /**
-   * Changes the endpoint and returns it. A call that rotates the secret is not retried if its response is lost: call
-   * `retrieve()` to see the current secret.
+   * Changes the endpoint and returns it. If the response to a rotation of the secret is lost, the call is not retried.
+   * Call `retrieve()` to see the current secret.
    */
   async update(params: WebhookUpdateParams, options?: RequestOptions): Promise<WebhookConfiguration> {
     const call = { method: "PUT", path: PATH, body: params, isRepeatable: !params.rotate_secret } as const;
     return (await this.#transport.request(call, options)) as WebhookConfiguration;
   }
 
-  /** Sends a test event to the endpoint once, immediately, and returns the result. */
+  /** Sends a test event to the endpoint immediately, and returns the result. It is not retried. */
   async test(params: { type?: EventType } = {}, options?: RequestOptions): Promise<WebhookTest> {
     const path = `${PATH}/test`;
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as WebhookTest;
   }
 }
 
-/** Deliveries to the endpoint, including test events; the key needs `manage_webhooks`. */
+/** Deliveries to the endpoint, including test events. Requires the permission `manage_webhooks`. */
 export class Deliveries {
   readonly #transport: Transport;
 
@@ -83,15 +83,15 @@ export class Deliveries {
     return (await this.#transport.request({ method: "GET", path }, options)) as Delivery;
   }
 
-  /** Sends a delivery again, whatever its status. */
+  /** Sends a delivery again. Its status doesn't matter. */
   async redeliver(id: string, options?: RequestOptions): Promise<Delivery> {
     const path = `${PATH}/deliveries/${checkedId(id)}/redeliver`;
     return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as Delivery;
   }
 
   /**
-   * Sends all deliveries again that failed at `since` or later; returns how many. One call resends at most 10,000:
-   * call again while it returns 10,000.
+   * Sends all deliveries again that failed at `since` or later. Returns how many. One call resends at most 10,000. If
+   * it returns 10,000, call it again.
    */
   async redeliverFailed(params: RedeliverFailedParams, options?: RequestOptions): Promise<number> {
     const since = params.since instanceof Date ? params.since.toISOString() : params.since;
@@ -102,7 +102,7 @@ export class Deliveries {
   }
 }
 
-/** Events, stored for 30 days whether or not they were delivered. */
+/** Events of the last 30 days, including those that were not delivered. */
 export class Events {
   readonly #transport: Transport;
 
@@ -111,8 +111,8 @@ export class Events {
   }
 
   /**
-   * Returns the events that match the filters, newest first. If you send the newest event's id as `ending_before`, you
-   * get each later event once, oldest first.
+   * Returns the events that match the filters, newest first. To poll, send the newest event's id as `ending_before`.
+   * You then get each later event exactly once, oldest first.
    */
   list(params: EventListParams = {}, options?: RequestOptions): List<Event> {
     const fetch = (query: Query) => this.#transport.request({ method: "GET", path: "/api/events", query }, options);

@@ -117,7 +117,7 @@ SITUATIONS: dict[str, Callable[[PaymentRequest], None]] = {
     "completed": completed,
     "completed late": completed_late,
     "completed, then refunded in part or in full": completed_then_refunded,
-    "paid in full after its price expired, not accepted": paid_after_the_price,
+    "paid in full after its price expired, not accepted yet": paid_after_the_price,
 }
 
 

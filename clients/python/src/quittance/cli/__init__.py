@@ -1,4 +1,4 @@
 """The `quittance` command.
 
-It uses argparse, so that installing the library on a merchant's server adds no packages for the command line.
+It uses argparse. So a merchant's server needs no additional packages for the command line.
 """

@@ -1,4 +1,4 @@
-"""`quittance chains` and `quittance tokens`: the ids that a payment request needs."""
+"""`quittance chains` and `quittance tokens`: list the ids for payment requests."""
 
 import argparse
 

@@ -12,21 +12,25 @@ _NATIVE = "native"
 
 def add(commands: Commands) -> list[Parser]:
     """Describe the commands."""
-    group = commands.add_parser("deposits", help="recompute deposit addresses and build sweeps, offline")
+    group = commands.add_parser(
+        "deposits", help="recompute deposit addresses and build sweeps without network access"
+    )
     actions = group.add_subparsers(metavar="ACTION", required=True)
 
     address = actions.add_parser("address", help="recompute a deposit address")
     _add_deposit(address)
     address.add_argument(
-        "--init-code", metavar="HEX", help="the forwarder's init code, instead of the recipient"
+        "--init-code", metavar="HEX", help="use this init code of the forwarder instead of a recipient"
     )
     address.add_argument(
-        "--init-code-hash", metavar="HEX", help="the Keccak-256 hash of the init code, instead of the code"
+        "--init-code-hash",
+        metavar="HEX",
+        help="use this Keccak-256 hash of the init code instead of the init code",
     )
     address.set_defaults(run=_address)
 
     sweep = actions.add_parser(
-        "sweep", help="print the unsigned transaction that sends everything to the recipient, as JSON"
+        "sweep", help="print, as JSON, the unsigned transaction that sends the whole balance to the recipient"
     )
     _add_deposit(sweep)
     sweep.add_argument(

@@ -1,4 +1,4 @@
-"""Forward an event to a local server, in the form of a real delivery."""
+"""Forward events to a local server. The requests are like real deliveries."""
 
 import json
 import time
@@ -17,31 +17,30 @@ USER_AGENT = "Quittance-Webhooks/1"
 
 
 class NobodyThere(Exception):
-    """The connection failed, so the receiver has not seen the event."""
+    """The connection failed, so the server has not seen the event."""
 
 
 @dataclass(frozen=True)
 class Forwarded:
-    """The receiver's response: a status, or an error."""
+    """The server's response: a status, or an error."""
 
     status_code: int | None
     duration_ms: int
     error: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for machines."""
         return {"status_code": self.status_code, "duration_ms": self.duration_ms, "error": self.error}
 
 
 class Forwarder:
-    """Posts events to one URL, each with a fresh signature."""
+    """Posts events to one URL. Each request has a new signature."""
 
     def __init__(self, url: str, secret: str) -> None:
         self.url = url
         self._secret = secret
 
     def forward(self, event: Event) -> Forwarded:
-        """Post `event` with the headers of a real delivery; raises NobodyThere if no server listens."""
+        """Post `event` with the headers of a real delivery. Raises NobodyThere if no server listens."""
         body = body_of(event)
         headers = {
             "Content-Type": "application/json",
@@ -64,18 +63,18 @@ class Forwarder:
 
 
 def body_of(event: Event) -> bytes:
-    """Return the body as the service sends and signs it: compact JSON in UTF-8."""
+    """Return the body that the service would send and sign: compact JSON in UTF-8."""
     return json.dumps(event.to_dict(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str]) -> int:
     """Return the response's status.
 
-    Each event uses a new connection: if a kept connection broke because the server restarted, it would be unknown
-    whether the server has seen the event.
+    Each event uses a new connection. If an old connection broke, it would be unknown whether the server has seen the
+    event.
     """
     with requests.Session() as session:
-        session.trust_env = False  # a local server is reached without proxies or a .netrc
+        session.trust_env = False  # proxies and .netrc are not for a local server
         session.headers.clear()
         with session.post(
             url, body, headers=headers, timeout=TIMEOUT_SECONDS, allow_redirects=False, stream=True
@@ -84,7 +83,7 @@ def _post(url: str, body: bytes, headers: Mapping[str, str]) -> int:
 
 
 def _verdict(status: int | None) -> str | None:
-    """Return how a real delivery would treat this status."""
+    """Return how the service would treat this status of a real delivery."""
     if status is None or 200 <= status < 300:
         return None
     if 300 <= status < 400:

@@ -1,4 +1,4 @@
-"""`quittance listen`: this merchant's events, forwarded to a local server as they happen."""
+"""`quittance listen`: forward this merchant's events to a local server as they happen."""
 
 import argparse
 import signal
@@ -29,9 +29,9 @@ def add(commands: Commands) -> Parser:
         "listen",
         help="forward this merchant's events to a local server",
         description=(
-            "Polls this merchant's events and forwards each to a local server, signed like a real "
-            "delivery. Your server needs no public address. The command prints the secret to verify "
-            "signatures with."
+            "Polls this merchant's events and forwards each to a local server, signed like a real delivery. Your "
+            "server needs no public address. The command prints the secret with which your server verifies the "
+            "signatures."
         ),
     )
     parser.add_argument(
@@ -41,13 +41,13 @@ def add(commands: Commands) -> Parser:
         "--events", metavar="TYPES", help="only events of these types, separated by commas (default: all)"
     )
     parser.add_argument(
-        "--since", metavar="EVENT_ID", help="start after this event (default: with the next one)"
+        "--since", metavar="EVENT_ID", help="forward the events after this one (default: only new events)"
     )
     parser.add_argument(
         "--secret-file",
         metavar="FILE",
         help=(
-            "file with the whsec_… secret to sign with (default: QUITTANCE_WEBHOOK_SECRET, or else a new "
+            "file with the signing secret, whsec_… (default: QUITTANCE_WEBHOOK_SECRET; if that is not set, a new "
             "secret)"
         ),
     )
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
     url = _local_url(options.forward_to)
     secret, is_new = webhook_secret(options)
     types = {each.strip() for each in options.events.split(",")} if options.events else None
-    # Retries happen here instead of in the client, so that outages can be reported.
+    # The client doesn't retry. This command does, and reports outages.
     client = client_of(options, timeout=_TIMEOUT_SECONDS, max_retries=0)
     with _until_interrupted() as stop, client:
         listener = Listener(client, Forwarder(url, secret), out, stop, types)
@@ -76,9 +76,9 @@ def run(options: argparse.Namespace, out: Output) -> int:
 class Listener:
     """Reads the events in their order and forwards each once.
 
-    The API lists events in the order in which they were committed, so only the last forwarded one needs to be
-    remembered. Any response counts as forwarded. If no server listens, the event is kept
-    until one does, and later events wait, so that each is forwarded once and in order.
+    The API lists events in the order of their commits. So the only position to store is the last forwarded event. Any
+    response counts as forwarded. If no server listens, the event and all later ones wait until one does. So each event
+    is forwarded once and in order.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Listener:
         self._count = 0
 
     def begin(self, since: str | None) -> None:
-        """Set the position: after `since`, or else after the newest event."""
+        """Start after the event `since`. Without it, start after the newest event."""
         if since:
             self._last = self._client.events.retrieve(since).id
             return
@@ -126,10 +126,10 @@ class Listener:
         self._out.remark(f"Ended after {events}.{again}")
 
     def _new_events(self) -> Iterator[Event]:
-        """Yield the events after the last one, oldest first."""
+        """Yield the events after the last forwarded one, oldest first."""
         if self._last:
             return self._client.events.list(ending_before=self._last, limit=100).auto_paging_iter()
-        # There were no events at the start, so all current ones are new.
+        # There were no events at the start. So all events are new.
         return iter(list(self._client.events.list(limit=100).auto_paging_iter())[::-1])
 
     def _deal_with(self, event: Event) -> None:
@@ -142,7 +142,10 @@ class Listener:
         self._last = event.id
 
     def _forward(self, event: Event) -> Forwarded | None:
-        """Forward `event`, waiting until a server listens; return None if stopped first."""
+        """Forward `event`.
+
+        If no server listens, wait until one does. Return None if the command is stopped before that.
+        """
         failures = 0
         while not self._stop.is_set():
             try:
@@ -197,11 +200,11 @@ def _local_url(text: str) -> str:
 
 @contextmanager
 def _until_interrupted() -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C or TERM sets; a second one interrupts immediately."""
+    """Yield an event. The first Ctrl-C or TERM sets it. A second one interrupts immediately."""
     stop = threading.Event()
 
     def stop_soon(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's interface
-        # Set by a thread: the main thread may hold the event's lock and would deadlock.
+        # A thread sets it. The main thread may hold the event's lock, and would deadlock here.
         threading.Thread(target=stop.set).start()
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     except SettingsError as error:
         out.remark(without_secrets(f"quittance: {error}"))
         return WRONG_USE
-    except ValueError as error:  # errors that the library raises before a call, such as an invalid ID
+    except ValueError as error:  # raised by the library before a call, for example for an invalid ID
         out.remark(f"quittance: {error}")
         return WRONG_USE
     except trigger.NoSandbox as error:
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
         return _code(error)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # the reader closed the pipe
+    except BrokenPipeError:  # the program that reads the output has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
 
@@ -98,7 +98,7 @@ def _parser() -> Parser:
 
 
 def _advice(error: QuittanceError) -> list[str]:
-    """Return the next step for errors whose API message has none."""
+    """Return the next step, if the API's message doesn't contain one."""
     if isinstance(error, AuthenticationError):
         return ["Check QUITTANCE_API_KEY: keys belong to one deployment, and are made in its admin."]
     if isinstance(error, PermissionDeniedError):

@@ -1,4 +1,4 @@
-"""Print results: lines for people, or JSON for programs."""
+"""Print results as text, or as JSON for programs."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from quittance.objects import ApiObject
 
 
 class Output:
-    """Writes results to standard output and notes to standard error. Every line is flushed."""
+    """Writes results to the standard output and notes to the standard error. Each line is written immediately."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
@@ -25,7 +25,7 @@ class Output:
     def table(
         self, headings: Sequence[str], rows: Iterable[tuple[ApiObject, Sequence[str]]], empty: str
     ) -> None:
-        """Print a list: aligned columns, or one JSON object on each line."""
+        """Print a list: in aligned columns, or as one JSON object per line."""
         if self.as_json:
             for answer, _ in rows:
                 self.json(answer.to_dict())

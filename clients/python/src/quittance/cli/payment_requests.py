@@ -23,7 +23,7 @@ def add(commands: Commands) -> list[Parser]:
         "--price",
         nargs=2,
         metavar=("AMOUNT", "CURRENCY"),
-        help="price that is converted into the token, such as 25.00 EUR",
+        help="price in a currency, such as 25.00 EUR; the service converts it into the token",
     )
     create.add_argument("--chain-id", type=int, required=True, help="chain id, from `quittance chains`")
     create.add_argument(
@@ -42,7 +42,10 @@ def add(commands: Commands) -> list[Parser]:
     create.add_argument("--redirect-url", help="URL that customers return to after completion")
     create.add_argument("--cancel-url", help="URL that customers return to if they cancel")
     create.add_argument(
-        "--expires-in", type=int, metavar="SECONDS", help="lifetime, 60 to 2592000 (default: 3600)"
+        "--expires-in",
+        type=int,
+        metavar="SECONDS",
+        help="seconds until the request expires, 60 to 2592000 (default: 3600)",
     )
     create.add_argument(
         "--webhook-url", help="URL that receives this request's events instead of your endpoint"

@@ -18,7 +18,9 @@ def add(commands: Commands) -> list[Parser]:
 
     create = actions.add_parser("create", help="refund a payment request; you sign the transaction yourself")
     create.add_argument("id", metavar="PAYMENT_REQUEST_ID")
-    create.add_argument("--amount", help="amount in whole tokens (default: everything that is left)")
+    create.add_argument(
+        "--amount", help="amount in whole tokens (default: the whole amount that can be refunded)"
+    )
     create.add_argument(
         "--recipient-address",
         help="the customer's wallet (default: the customer enters one at the claim URL)",

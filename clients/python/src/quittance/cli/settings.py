@@ -15,7 +15,7 @@ _WEBHOOK_SECRET = re.compile(r"whsec_[A-Za-z0-9]{32}")
 
 
 class SettingsError(Exception):
-    """A setting is missing; the message says which, and how to set it."""
+    """A setting is missing. The message says which one, and how to set it."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--api-key-file",
         metavar="FILE",
-        help="file that contains only the API key; - for standard input (default: QUITTANCE_API_KEY)",
+        help="file that contains only the API key, or - for standard input (default: QUITTANCE_API_KEY)",
     )
 
 
@@ -37,7 +37,7 @@ def add_limit(parser: argparse.ArgumentParser) -> None:
 
 
 def page_limit(options: argparse.Namespace) -> int:
-    """Return how many objects of the list to request at once; raises SettingsError for a limit below 1."""
+    """Return how many objects to request per page. Raises SettingsError for a limit below 1."""
     limit: int = options.limit
     if limit < 1:
         raise SettingsError("--limit should be 1 or more.")
@@ -45,7 +45,7 @@ def page_limit(options: argparse.Namespace) -> int:
 
 
 def client_of(options: argparse.Namespace, *, timeout: float = 30.0, max_retries: int = 3) -> Client:
-    """Return a client from the options and the environment; raises SettingsError if a setting is missing."""
+    """Return a client, with settings from the options and the environment. Raises SettingsError if one is missing."""
     base_url = options.base_url or os.environ.get("QUITTANCE_BASE_URL")
     if not base_url:
         raise SettingsError(

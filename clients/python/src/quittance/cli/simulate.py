@@ -46,20 +46,20 @@ def add(commands: Commands) -> Parser:
     parser = commands.add_parser(
         "simulate",
         help="simulate an outcome of a payment request (staging only)",
-        description="Simulates an outcome of an existing payment request, with the events that it has in production. "
-        "Needs a staging deployment and a key of it with create_payments; no money moves.",
+        description="Simulates an outcome of an existing payment request. The same events are sent as in production. "
+        "No money moves. Needs a staging deployment, and an API key of that deployment with create_payments.",
     )
     parser.add_argument("id", metavar="ID", help="id of the payment request")
     parser.add_argument("outcome", choices=OUTCOMES, metavar="OUTCOME", help=", ".join(OUTCOMES))
     parser.add_argument(
         "--payment-id",
         metavar="ID",
-        help="open simulated payment to complete or fail (default: the newest, or a new one)",
+        help="open simulated payment to complete or fail (default: the newest; if there is none, a new one)",
     )
     parser.add_argument(
         "--refund-id",
         metavar="ID",
-        help="refund to complete or fail (default: the newest unfinished, or a new one)",
+        help="refund to complete or fail (default: the newest open one; if there is none, a new one)",
     )
     parser.set_defaults(run=run)
     return parser

@@ -10,7 +10,7 @@ from quittance.client import Client
 from quittance.errors import APIError
 from quittance.objects import Chain, Event, PaymentRequest, Token
 
-# The outcomes to simulate, in order, on a new request to cause each event.
+# By event: the outcomes of a new request that cause it. They are simulated in order.
 OUTCOMES = {
     "payment.succeeded": ("paid",),
     "payment.failed": ("failed",),
@@ -21,7 +21,7 @@ OUTCOMES = {
     "refund.completed": ("refunded",),
     "refund.failed": ("refund_failed",),
 }
-# Addresses without a known key, from the SHA-256 of `quittance trigger`.
+# Addresses without a known key. They are from the SHA-256 of `quittance trigger`.
 _RECIPIENTS = {
     "evm": "0x4Fd8f84A1f58b7cE44Dfb7dAF132067f3569FB49",
     "solana": "6Nh6ec9BNgx4w4R62pT3cCX4RbjW9PEyaXMUafBRmCPL",
@@ -41,14 +41,16 @@ def add(commands: Commands) -> Parser:
         "trigger",
         help="trigger a real event (staging only)",
         description="Creates a small payment request and simulates its outcome, so that a real event is recorded "
-        "and delivered. Needs a staging deployment and one of its keys with create_payments; no money moves.",
+        "and delivered. No money moves. Needs a staging deployment, and an API key of that deployment with "
+        "create_payments.",
     )
     parser.add_argument("event", choices=list(OUTCOMES), metavar="EVENT", help=", ".join(OUTCOMES))
     parser.add_argument("--amount", default="1", help="amount in whole tokens (default: 1)")
     parser.add_argument("--chain-id", type=int, help="chain id (default: an active chain)")
     parser.add_argument("--token-id", type=int, help="token id (default: a stablecoin)")
     parser.add_argument(
-        "--recipient-address", help="wallet that receives the payment (default: one without a known key)"
+        "--recipient-address",
+        help="wallet that receives the payment (default: an address without a known key)",
     )
     parser.add_argument("--external-id", default="quittance-trigger", help="your own reference")
     parser.set_defaults(run=run)
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
 
 
 def require_sandbox(client: Client, command: str, unchanged: str) -> None:
-    """Raise NoSandbox, whose message ends with `unchanged`, unless this is a staging deployment."""
+    """Raise NoSandbox if this is not a staging deployment. The message ends with `unchanged`."""
     if not client.sandbox.is_available():
         raise NoSandbox(
             f"{client.base_url} has no sandbox. `quittance {command}` needs a staging deployment: set "
@@ -110,7 +112,7 @@ def _token(tokens: list[Token], id: int | None) -> Token:
 
 
 def _find(client: Client, type: str, request: PaymentRequest) -> Event:
-    """Return the event, which is recorded in the same transaction as the change."""
+    """Return the event. It is there already, because it is written in the transaction of the change."""
     for look in range(_LOOKS):
         if look:
             time.sleep(_PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""`quittance webhooks` and `quittance deliveries`: the endpoint and the deliveries to it."""
+"""`quittance webhooks` and `quittance deliveries`: the endpoint, and the deliveries to it."""
 
 import argparse
 from itertools import islice
@@ -31,7 +31,7 @@ def _add_webhooks(commands: Commands) -> list[Parser]:
         "--event",
         metavar="TYPE",
         action="append",
-        help="send only these types; repeatable (default: unchanged)",
+        help="send only events of this type; repeatable (default: the types don't change)",
     )
     enabling = change.add_mutually_exclusive_group()
     enabling.add_argument("--enable", dest="is_enabled", action="store_true", default=None)
@@ -68,7 +68,7 @@ def _add_deliveries(commands: Commands) -> list[Parser]:
         "--since",
         metavar="TIME",
         required=True,
-        help="earliest time of failure, such as 2026-01-31T12:00:00Z",
+        help="only deliveries that failed since this time, such as 2026-01-31T12:00:00Z",
     )
     failed.add_argument("--type", help="only this event type")
     failed.set_defaults(run=_redeliver_failed)

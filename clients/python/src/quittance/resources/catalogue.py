@@ -5,7 +5,7 @@ from quittance.transport import Transport
 
 _Chains = list[Chain]
 _Currencies = list[Currency]
-_Tokens = list[Token]  # inside `Chains`, `list` is a method
+_Tokens = list[Token]  # `list` would be the method of `Chains`
 
 
 class Chains:
@@ -25,12 +25,12 @@ class Chains:
 
 
 class Currencies:
-    """The currencies that a price can be in. These calls don't send the API key."""
+    """The currencies for prices. These calls don't send the API key."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     def list(self) -> _Currencies:
-        """Return the currencies, with whether each is available now."""
+        """Return the currencies. `is_available` says whether a currency can be used now."""
         answer = self._transport.request("GET", "/api/public/currencies")
         return [Currency.from_answer(each) for each in answer]

@@ -14,9 +14,9 @@ _PATH = "/api/payment-links"
 
 
 class PaymentLinks:
-    """Pages on which any number of customers can pay. Each customer gets a payment request.
+    """Pages where many customers can pay. Each customer gets a payment request.
 
-    Changes need the permission `create_payments`; any key can read.
+    Changes require the permission `create_payments`. Any key can read.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -39,9 +39,9 @@ class PaymentLinks:
         metadata: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
     ) -> PaymentLink:
-        """Create a link for an `amount`, a `price`, or an `open_amount` from `min` to `max`; share its `url`.
+        """Create a link for an `amount`, a `price`, or an `open_amount` from `min` to `max`. Share its `url`.
 
-        Raises TypeError for a float, and ValueError for a time without a time zone.
+        Raises TypeError for a float. Raises ValueError for a time without a time zone.
         """
         limits = open_amount and {name: decimal_string(value) for name, value in open_amount.items()}
         body = {

@@ -16,8 +16,8 @@ _PATH = "/api/payment-requests"
 class PaymentRequests:
     """This merchant's payment requests.
 
-    Each call that changes something takes an `idempotency_key`. Pass your own (such as the order number) if your
-    program may repeat the call after a crash; otherwise the client generates one for each call.
+    Calls that change something have an `idempotency_key`. By default, the client generates one for each call. If your
+    program may repeat a call after a crash, pass a key of your own, such as the order number.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -42,11 +42,11 @@ class PaymentRequests:
         references: bool | None = None,
         idempotency_key: str | None = None,
     ) -> PaymentRequest:
-        """Create a payment request for `amount` whole tokens: a string or Decimal such as "12.50", never a float.
+        """Create a payment request. `amount` is in whole tokens: a string or Decimal such as "12.50", never a float.
 
-        Send a `price` instead, such as `{"currency": "EUR", "amount": "25.00"}`, and the service converts it. Send
+        With a `price` such as `{"currency": "EUR", "amount": "25.00"}` instead, the service computes the amount. Send
         the customer to the result's `payment_url`. `expires_in` is in seconds. A `payment_link` sets the token, the
-        chain, the recipient and, unless its customers enter it, the amount. Raises TypeError for a float.
+        chain and the recipient. It also sets the amount, if customers don't enter it. Raises TypeError for a float.
         """
         has_amount = amount is not None or (price is None and payment_link is None)
         body = {
@@ -88,9 +88,7 @@ class PaymentRequests:
         starting_after: str | None = None,
         ending_before: str | None = None,
     ) -> Page[PaymentRequest]:
-        """Return the newest requests that match the filters; use `.auto_paging_iter()` on the result to get all of
-        them.
-        """
+        """Return the newest requests that match the filters. `.auto_paging_iter()` of the result yields all of them."""
         query = query_of(
             status=status,
             external_id=external_id,
@@ -132,8 +130,9 @@ class PaymentRequests:
     def submit_payment(
         self, id: str, *, transaction_hash: str, chain_id: int, idempotency_key: str | None = None
     ) -> Payment:
-        """Submit a transaction that the customer sent. If the transaction is known, its payment is returned, and
-        retried if possible.
+        """Submit a transaction that the customer sent.
+
+        If the transaction is known, its payment is returned. If it has failed, it is retried if possible.
         """
         path = f"{_PATH}/{checked_id(id)}/payments"
         body = {"transaction_hash": transaction_hash, "chain_id": chain_id}
@@ -148,10 +147,10 @@ class PaymentRequests:
     def accept_payment(
         self, id: str, payment_id: str, *, reason: str, idempotency_key: str | None = None
     ) -> Payment:
-        """Accept a payment that is not bound to the request. The `reason` is stored.
+        """Accept a payment that is not bound to the request. The `reason` is stored in the history.
 
-        The payment's `failure_code` is `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. Check that
-        your customer sent the transaction: the service can't.
+        The payment's `failure_code` is `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. First
+        check that your customer sent the transaction, because the service can't.
         """
         return self._payment(id, payment_id, "accept", {"reason": reason}, idempotency_key)
 

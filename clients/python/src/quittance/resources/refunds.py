@@ -16,7 +16,7 @@ _PATH = "/api/refunds"
 class Refunds:
     """This merchant's refunds: money that goes back to customers. You sign each one with your own wallet.
 
-    Changes need the permission `create_refunds`; any key can read.
+    Changes require the permission `create_refunds`. Any key can read.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -32,10 +32,10 @@ class Refunds:
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> Refund:
-        """Create a refund of the payment request `id`. `amount` is by default everything that is left.
+        """Create a refund of the payment request `id`. By default, `amount` is everything that is left.
 
-        Without `recipient_address`, send the customer to the result's `claim_url`, where they enter a wallet. Don't
-        use the sender of a payment as the address. Raises TypeError for a float.
+        If you don't know the customer's wallet, leave out `recipient_address`, and send the customer to the result's
+        `claim_url`. Don't use the sender of a payment as the address. Raises TypeError for a float.
         """
         body = {
             "amount": None if amount is None else decimal_string(amount),
@@ -61,7 +61,7 @@ class Refunds:
         starting_after: str | None = None,
         ending_before: str | None = None,
     ) -> Page[Refund]:
-        """Return the newest refunds; with `id`, only those of that payment request."""
+        """Return the newest refunds. With `id`, return only those of that payment request."""
         path = f"/api/payment-requests/{checked_id(id)}/refunds" if id else _PATH
         query = query_of(
             is_simulated=is_simulated, limit=limit, starting_after=starting_after, ending_before=ending_before
@@ -73,20 +73,22 @@ class Refunds:
     def change_address(
         self, id: str, *, recipient_address: str, idempotency_key: str | None = None
     ) -> Refund:
-        """Change the address of a refund. This is possible until its transaction is built."""
+        """Change the address of a refund, before its transaction is built."""
         return Refund.from_answer(
             self._post(id, "address", {"recipient_address": recipient_address}, idempotency_key)
         )
 
     def build(self, id: str, *, wallet_address: str, idempotency_key: str | None = None) -> dict[str, Any]:
-        """Return a new unsigned transaction that sends the refund, for your own wallet. Each call builds a new one;
-        retries are not replayed.
+        """Return a new unsigned transaction that sends the refund.
+
+        Sign it with your wallet. Each call builds a new one, even with the same `idempotency_key`.
         """
         return self._post(id, "build", {"wallet_address": wallet_address}, idempotency_key)
 
     def submit(self, id: str, *, transaction_hash: str, idempotency_key: str | None = None) -> Refund:
-        """Submit the hash of the refund's transaction. Without this call, the service finds it by the refund's
-        reference.
+        """Submit the hash of the refund's transaction.
+
+        This call is optional: the service finds the transaction by the refund's reference.
         """
         body = {"transaction_hash": transaction_hash}
         return Refund.from_answer(self._post(id, "submit", body, idempotency_key))

@@ -23,7 +23,7 @@ class Sandbox:
         refund_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> PaymentRequest:
-        """Simulate `outcome` for a request, with its real events, and return the request.
+        """Simulate `outcome` for a request, and return the request. Events are sent as in reality.
 
         Args:
             id: The payment request's id.
@@ -33,9 +33,8 @@ class Sandbox:
             refund_id: The refund to change; by default the newest unfinished one, or a new one.
             idempotency_key: By default a new one for each call.
 
-        Raises:
-            InvalidRequestError: `resource_missing` if there is no sandbox, `payment_request_not_active` if the
-                request's state does not allow the outcome.
+        Raises: InvalidRequestError: `resource_missing` if there is no sandbox, `payment_request_not_active` if the
+        request's state does not allow the outcome.
         """
         ids = {"payment_id": payment_id, "refund_id": refund_id}
         answer = self._transport.request(
@@ -53,7 +52,7 @@ class Sandbox:
         except InvalidRequestError as error:
             if error.status not in (404, 405):
                 raise
-            return error.status == 405  # the path exists, for POST only
+            return error.status == 405  # the path exists, but only for POST
         return True
 
 

@@ -24,7 +24,7 @@ UNCHANGED: Final = Unchanged.UNCHANGED
 
 
 class Webhooks:
-    """This merchant's webhook endpoint. The key needs `manage_webhooks`."""
+    """This merchant's webhook endpoint. Requires the permission `manage_webhooks`."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -41,11 +41,11 @@ class Webhooks:
         enabled_events: Sequence[str] | Literal[Unchanged.UNCHANGED] | None = UNCHANGED,
         rotate_secret: bool = False,
     ) -> WebhookConfiguration:
-        """Change the endpoint and return it. `url=None` removes the URL; arguments that you leave out don't change.
+        """Change the endpoint and return it.
 
-        `enabled_events=None` restores the default types. `rotate_secret` creates a new secret; the previous one also
-        signs for 24 hours. Such a call is not retried if its response is lost: call `retrieve()` to see the current
-        secret.
+        Settings that you leave out don't change. `url=None` removes the URL. `enabled_events=None` restores the default
+        types. `rotate_secret` creates a new secret. The previous one also signs for 24 hours. If the response to such a
+        call is lost, the call is not retried. Call `retrieve()` to see the current secret.
         """
         body: dict[str, Any] = {"url": url}
         if is_enabled is not None:
@@ -58,14 +58,14 @@ class Webhooks:
         return WebhookConfiguration.from_answer(answer)
 
     def test(self, *, type: str | None = None, idempotency_key: str | None = None) -> WebhookTest:
-        """Send a test event to the endpoint once, immediately, and return the result."""
+        """Send a test event to the endpoint immediately, and return the result. It is not retried."""
         body = {} if type is None else {"type": type}
         answer = self._transport.request("POST", f"{_PATH}/test", body=body, idempotency_key=idempotency_key)
         return WebhookTest.from_answer(answer)
 
 
 class Deliveries:
-    """The deliveries of events to the endpoint, including test events. The key needs `manage_webhooks`."""
+    """The deliveries of events to the endpoint, including test events. Requires the permission `manage_webhooks`."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -99,7 +99,7 @@ class Deliveries:
         return Delivery.from_answer(self._transport.request("GET", f"{_PATH}/deliveries/{checked_id(id)}"))
 
     def redeliver(self, id: str, *, idempotency_key: str | None = None) -> Delivery:
-        """Send a delivery again, whatever its status."""
+        """Send a delivery again. Its status doesn't matter."""
         path = f"{_PATH}/deliveries/{checked_id(id)}/redeliver"
         answer = self._transport.request("POST", path, body={}, idempotency_key=idempotency_key)
         return Delivery.from_answer(answer)
@@ -107,9 +107,9 @@ class Deliveries:
     def redeliver_failed(
         self, since: datetime | str, *, type: str | None = None, idempotency_key: str | None = None
     ) -> int:
-        """Send all deliveries again that failed at `since` or later. Return how many.
+        """Send all deliveries again that failed at `since` or later. Return how many. Return how many.
 
-        One call resends at most 10,000: call again while it returns 10,000.
+        One call resends at most 10,000. If it returns 10,000, call it again.
         """
         body = query_of(since=since, type=type)
         path = f"{_PATH}/deliveries/redeliver"
@@ -118,7 +118,7 @@ class Deliveries:
 
 
 class Events:
-    """Your events of the last 30 days, whether or not they were delivered."""
+    """Your events of the last 30 days, including those that were not delivered."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -135,8 +135,8 @@ class Events:
     ) -> Page[Event]:
         """Return the newest events that match the filters.
 
-        Events are listed in the order of their commits: if you send the newest event's id as `ending_before`, you get
-        each later event once.
+        To poll, send the newest event's id as `ending_before`. You then get each later event exactly once, because
+        events are listed in the order of their commits.
         """
         query = query_of(
             type=type,
