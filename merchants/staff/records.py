@@ -32,7 +32,9 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Mark the rows for `names_merchant`."""
-        return super().get_queryset(request).annotate(names_merchant=Value(sees_every_merchant(request.user)))
+        sees_all = Value(sees_every_merchant(request.user))
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(names_merchant=sees_all)
+        return rows
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
         return self.list_class
