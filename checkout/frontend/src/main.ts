@@ -1,4 +1,7 @@
-/** The checkout page. It connects the payment request's state with the payment flow, and selects the screen to show. */
+/**
+ * The checkout page. The page connects the payment request's state with the payment flow, and selects the screen to
+ * show.
+ */
 
 import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
@@ -265,8 +268,8 @@ class CheckoutPage {
   }
 
   /**
-   * Submit the transaction that may have paid. It doesn't count as this page's own: if it did not pay, the outcome of
-   * the batch is still unknown.
+   * Submit the transaction that may have paid. The transaction doesn't count as this page's own: if it did not pay, the
+   * outcome of the batch is still unknown.
    */
   private batchEnded(batch: batches.Batch, hash: string | null): void {
     const { tone, text } = batchNotice(batch);
@@ -555,7 +558,7 @@ class CheckoutPage {
     // The price is for the requested amount. The page may now show the remaining or the paid amount.
     const price = document.getElementById("price")?.closest<HTMLElement>(".price__currency");
     if (price) price.hidden = isPart || isMore;
-    // Nothing should be paid now: the request is paid in full and waits for the merchant, a payment is under way, or
+    // Nothing should be paid now if the request is paid in full and waits for the merchant, a payment is under way, or
     // the request is not payable.
     const isHeld = isZero(amount_remaining) || this.isInFlight() || this.isTimeUp || this.checkout.is_available === false;
     const active = isHeld ? copy.amount : this.dueLabel;
@@ -573,8 +576,8 @@ class CheckoutPage {
   }
 
   /**
-   * The shop's URL if the page should redirect there. It does if the request was paid here, or cancelled while the page
-   * is open.
+   * The shop's URL if the page should redirect there. The page redirects if the request was paid here, or cancelled
+   * while the page is open.
    */
   private destination(): string | null {
     const { status, redirect_url, cancel_url, amount_paid } = this.checkout;
