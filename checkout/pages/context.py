@@ -122,8 +122,7 @@ def _price_context(language: Language, payment_request: PaymentRequest) -> dict[
 
 
 def _short_rate(value: Decimal) -> Decimal:
-    """Return the rate for display with two decimal places. A rate below 10 has at least four, and at least four
-    digits."""
+    """Return the rate for display: with two decimal places or, below 10, with at least four significant digits."""
     places = 2 if value >= 10 else max(4, 3 - value.adjusted())
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 

@@ -17,7 +17,7 @@ _KEPT_SECONDS = 300
 @gzip_page
 @etag(lambda _request: '"' + hashlib.sha256(served_bytes(_NAME)).hexdigest()[:32] + '"')
 def shop_script(_request: HttpRequest) -> HttpResponse:
-    """Return the script. Any origin may load it. Browsers cache the script for a short time, so shops get new releases
+    """Return the script, which any origin may load. Browsers cache it for a short time, so shops get new releases
     soon."""
     response = HttpResponse(served_bytes(_NAME), content_type="text/javascript; charset=utf-8")
     response["Cache-Control"] = f"public, max-age={_KEPT_SECONDS}"

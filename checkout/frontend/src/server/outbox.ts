@@ -52,7 +52,7 @@ interface Memory {
   /** The open prompts. Each is the time when it was opened. The time is also its id. */
   prompts: number[];
   batches: Batch[];
-  /** The customer pays the network fee, by choice or because no sponsored route is offered. */
+  /** The customer pays the network fee, by choice or because no other account can pay it. */
   paysFee: boolean;
 }
 

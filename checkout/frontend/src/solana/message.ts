@@ -15,7 +15,7 @@ export interface Instruction {
 }
 
 export interface Message {
-  /** The payer, who is the only signer. In a sponsored transaction, it is the second one. */
+  /** The payer: the only signer or, in a sponsored transaction, the second signer. */
   payer: string;
   /** The first signer. */
   feePayer: string;
