@@ -72,8 +72,7 @@ class PagePolicyMiddleware:
 
 
 def broken_page(request: HttpRequest) -> HttpResponse:
-    """Return the error page. Customers see the page in their language, with the assurance that their funds are not
-    affected."""
+    """Return the error page. Customers read in their language that their funds are not affected."""
     is_down = is_outage(sys.exc_info()[1])
     response = _for_customers(request) if request.path.startswith(_CUSTOMERS) else server_error(request)
     if is_down:
