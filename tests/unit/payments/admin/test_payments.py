@@ -30,8 +30,6 @@ MODELS = ("paymentrequest", "payment", "refund", "consumedtransfer", "transition
 NAMES = {
     "shortcode": lambda payment: payment.request.shortcode,
     "beginning of the shortcode": lambda payment: payment.request.shortcode[:8],
-    "id": lambda payment: str(payment.request_id),
-    "upper-case id": lambda payment: str(payment.request_id).upper(),
     "order number": lambda payment: "order-2/ä",
     "beginning of the order number": lambda payment: "order-2",
     "hash": lambda payment: payment.transaction_hash,
@@ -433,15 +431,3 @@ def test_request_page_shows_price_and_payment_page_its_value(admin_client: Clien
 def test_lists_shorten_amounts_and_keep_the_digits_as_title(raw: int, shown: str, title: str) -> None:
     coin = Token(symbol="USDC", decimals=6)
     assert amount_cell(raw, coin) == f'<span class="q-amount" title="{title}">{shown}</span>'
-
-
-def test_history_without_changes_says_where_to_look(admin_client: Client, wanted: Payment) -> None:
-    page = admin_client.get(f"/admin/payments/payment/{quote(wanted.pk)}/history/").content.decode()
-    assert "No one has changed this in the portal." in page
-    assert "admin site" not in page
-
-
-def test_filter_of_days_is_called_by_date(admin_client: Client, wanted: Payment) -> None:
-    page = admin_client.get("/admin/payments/payment/").content.decode()
-    assert "By date" in " ".join(page.split())
-    assert "By created at" not in " ".join(page.split())

@@ -80,16 +80,6 @@ def test_sweep_pays_nothing() -> None:
     assert (result.code, result.message) == ("transaction_already_used", SWEPT)
 
 
-def test_coin_to_the_address_pays_no_other_request() -> None:
-    result = verdict(sent(to=OTHER))
-    assert isinstance(result, Refused)
-    assert result.code == "wrong_recipient"
-
-
-def test_failed_transaction_to_the_address_is_refused() -> None:
-    assert verdict(sent(), succeeded=False).code == "transaction_reverted"
-
-
 def test_unmined_transaction_to_the_address_is_bound_by_bytes() -> None:
     result = verdict(block=None, intended=(sent(),), succeeded=False)
     assert isinstance(result, NotYet)

@@ -160,15 +160,6 @@ def test_unmined_transfer_to_the_address_is_bound() -> None:
     assert result.bound.by.value == "address"
 
 
-def test_reverted_transaction_pays_no_address() -> None:
-    assert credited(evidence(), paid(), succeeded=False)[0] == FailureCode.TRANSACTION_REVERTED
-
-
-def test_arrival_from_before_the_request_is_too_old() -> None:
-    early = replace(BLOCK, time=NOON - timedelta(hours=2))
-    assert credited(evidence(), paid(), block=early)[0] == FailureCode.TRANSACTION_TOO_OLD
-
-
 # --- what goes back -----------------------------------------------------------------------------------------------
 
 
