@@ -108,3 +108,16 @@ def test_a_route_that_does_not_exist_is_named(key: str, things: dict[str, str]) 
 
 def test_a_chain_that_does_not_exist_is_named(key: str, things: dict[str, str]) -> None:
     assert missing(call(key, "GET", "/api/public/chains/5/tokens")) == "No active chain has the id 5."
+
+
+def test_other_merchants_object_is_reported_as_missing(
+    key: str, things: dict[str, str], other_merchant: Merchant
+) -> None:
+    theirs = {name: str(value) for name, value in belongings(other_merchant).items()}
+    for template, kind, name in (
+        ("/api/payment-requests/{}", "payment request", "request"),
+        ("/api/events/{}", "event", "event"),
+        ("/api/webhooks/deliveries/{}", "webhook delivery", "delivery"),
+    ):
+        response = call(key, "GET", template.format(theirs[name]))
+        assert missing(response) == f"No {kind} has the id {theirs[name]}."

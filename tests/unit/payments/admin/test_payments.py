@@ -6,16 +6,19 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.admin.utils import quote
+from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.html import escape
 from solders.signature import Signature
 
 from chains.models import Chain, Token
 from config.admin.portal import COUNTED_AT_MOST, BoundedPaginator, change_url
 from merchants.models import Merchant
+from merchants.staff.roles import Role, assign_role
 from payments.admin.records import amount_cell
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 from payments.requests.events import record_failed
@@ -264,6 +267,24 @@ def test_refunds_of_lists_and_exports_are_read_together(admin_client: Client, ma
     )
     names = ("amount_paid", "amount_remaining", "amount_refunded", "amount_refund_open")
     assert [first[name] for name in names] == ["4.000000", "7.500000", "0.000000", "1.000000"]
+
+
+@pytest.mark.parametrize("model", ["payment", "refund"])
+def test_list_names_the_merchant_to_operators_only(
+    admin_client: Client, merchant: Merchant, make: Make, model: str
+) -> None:
+    paid = make("order-1")
+    credit(paid, paid.amount)
+    create(paid)
+    name = f"<small>{escape(str(merchant))}</small>"
+    assert name in page_of(admin_client, f"payments/{model}")
+    member = User.objects.create_user("member", is_staff=True)
+    assign_role(member, Role.VIEWER, merchant)
+    client = Client()
+    client.force_login(member)
+    page = page_of(client, f"payments/{model}")
+    assert paid.shortcode in page
+    assert name not in page
 
 
 def test_no_more_than_ten_thousand_rows_are_counted(make: Make) -> None:

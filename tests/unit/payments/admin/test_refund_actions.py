@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from chains.models import Switch
 from config.admin.actions import action_url
+from config.admin.cells import ends
 from config.admin.portal import change_url
 from merchants.models import ApiKey
 from payments.attention import Matter, count_payments
@@ -37,6 +38,8 @@ def test_a_part_goes_back_to_a_wallet_that_the_merchant_names(
     assert [entry.get_change_message() for entry in LogEntry.objects.all()] == [
         f"Refund {refund.pk} of 2.50 USDC created."
     ]
+    timeline = page_of(admin_client, "payments/paymentrequest", paid.pk)
+    assert f"Refund {ends(refund.pk)} of 2.50 USDC created." in timeline
     page = page_of(admin_client, "payments/refund", refund.pk)
     assert f'href="{refund.refund_url}"' in page
     assert "Sign it with your wallet" in page

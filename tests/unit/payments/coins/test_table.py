@@ -11,7 +11,8 @@ from chains.client import Block, Head, TransactionFacts, Transfer
 from chains.models import Chain, Token
 from payments.coins.lookups import Reading, facts_of_reading
 from payments.evaluation.binding import Evidence
-from payments.evaluation.verdicts import SWEPT, Finality, NotYet, Paid, Refused, Terms, evaluate
+from payments.evaluation.messages import SWEPT
+from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused, Terms, evaluate
 from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest
 from payments.submission.hashes import sight_for_merchant, submit_for_merchant, submit_hash
 from tests.support.payments.coins import ETHER, CoinChain

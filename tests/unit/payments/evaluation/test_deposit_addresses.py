@@ -11,11 +11,12 @@ import pytest
 
 from chains.client import Block, Head, TransactionFacts, Transfer
 from payments.evaluation.binding import Bound, Delivery, Evidence, Taken
+from payments.evaluation.messages import SWEPT
 from payments.evaluation.own_money import LENT
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.proving import NotProvable, provable
 from payments.evaluation.sender_proofs import SenderProof
-from payments.evaluation.verdicts import SWEPT, Finality, NotYet, Paid, Refused, Terms, decide, evaluate
+from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused, Terms, decide, evaluate
 from payments.models import FailureCode
 
 OURS, THEIRS = bytes(range(16)), bytes(range(16, 32))
