@@ -120,9 +120,7 @@ def test_former_secrets_sign_as_many_as_the_documented_maximum(merchant: Merchan
             signatures = receiver.received[-1].headers["Service-Signature"].count("v1=")
             assert signatures == min(rotations, NUMBERS[most]) + 1
             configure(merchant, Change(url=receiver.url, rotate_secret=True))
-    (in_header,) = re.findall(
-        r"a `v1=` for each secret, (\w+) at most\.", " ".join(API.read_text().split())
-    )
+    (in_header,) = re.findall(r"a `v1=` for each secret, (\w+) at most\.", " ".join(API.read_text().split()))
     assert NUMBERS[in_header] == NUMBERS[most] + 1
 
 
