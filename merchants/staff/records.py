@@ -1,4 +1,4 @@
-"""Admin lists for tables with millions of rows. They never count all rows, and search only indexed columns."""
+"""Admin lists for tables with millions of rows. The lists never count all rows, and search only indexed columns."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar

@@ -1,8 +1,8 @@
 """Evaluate whether a transaction pays a request. Pure functions: no database, network or clock.
 
-`Paid` and `Refused` are final. They need the required depth, because a reorganisation could reverse them before
-that. `NotFound` and `NotYet` are not final. If no node gives a usable response, the clients raise a ChainError
-instead.
+`Paid` and `Refused` are final. Final verdicts need the required depth, because a reorganisation could reverse
+them before that depth. `NotFound` and `NotYet` are not final. If no node gives a usable response, the clients
+raise a ChainError instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,8 +61,8 @@ class Terms:
       delivery.
     - `asked_at` is the time of the evaluation.
     - `is_refund` means that the merchant pays the customer.
-    - `first_block` is the first block in which our nodes saw the transaction. Its time and height count for the
-      expiry and for proofs, even if a reorganisation moves the transaction to a later block.
+    - `first_block` is the first block in which our nodes saw the transaction. That block's time and height
+      count for the expiry and for proofs, even if a reorganisation moves the transaction to a later block.
     """
 
     chain_id: int
@@ -108,7 +108,9 @@ class Finality:
         return cls(tag=text, fallback=fallback, still_since=still_since)
 
     def is_reached(self, facts: TransactionFacts, head: Head) -> bool:
-        """Whether the mined transaction is deep enough. It never is if the node doesn't know the tag."""
+        """Whether the mined transaction is deep enough. If the node doesn't know the tag, no transaction is
+        deep enough.
+        """
         if facts.block is None:
             return False
         if self.confirmations is not None:
@@ -227,8 +229,8 @@ def evaluate_possible_swap_start(
 ) -> SwapStarted | Verdict:
     """Return the verdict on a transaction of the requested chain that may have started a single-chain swap.
 
-    Such a swap usually delivers in the same transaction, from the provider's contract. If it does not, query the
-    provider: the delivery may be another transaction, or another transfer of this one.
+    A single-chain swap usually delivers in the same transaction, from the provider's contract. If it does not,
+    query the provider: the delivery may be another transaction, or another transfer of this one.
     """
     evidence = terms.evidence
     refused = verdict.likely if isinstance(verdict, NotYet) else verdict
@@ -239,7 +241,7 @@ def evaluate_possible_swap_start(
 
 
 def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
-    """Return the verdict on an unmined transaction. It can be bound only by its own content."""
+    """Return the verdict on an unmined transaction. Only its own content can bind an unmined transaction."""
     evidence, bound = terms.evidence, None
     if evidence.delivery is None:
         block = first_block(terms, Block(_UNMINED_NUMBER, "", terms.asked_at))
@@ -259,7 +261,9 @@ def _likely(refused: Refused, block: Block, finality: Finality, confirmations: i
 
 
 def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
-    """Decide a mined transaction. It is bound by `MANUAL` if it counts only because the merchant accepted it."""
+    """Decide a mined transaction. The transaction is bound by `MANUAL` if it counts only because the merchant
+    accepted it.
+    """
     decided = decide(terms, facts, block)
     if not (terms.evidence.is_accepted and isinstance(decided, Bound)):
         return decided
@@ -349,7 +353,8 @@ def _exclude_own_money(
 ) -> Bound | Refused:
     """Remove money from `bound` that may be the recipient's own, unless the merchant accepted the payment.
 
-    Refunds are not checked. Their recipient may be a contract of the customer, which could make the check fail.
+    Refunds are not checked. A refund's recipient may be a contract of the customer, which could make the check
+    fail.
     """
     evidence, refused = terms.evidence, Refused(FailureCode.NOT_VERIFIABLE, LENT, bound.amount)
     if (
@@ -362,8 +367,8 @@ def _exclude_own_money(
     transfers = as_one_account(facts.transfers, terms.recipient, evidence.deposit_address)
     lent = lent_before(transfers, arrived, terms.token, terms.recipient, payers)
     if not lent.isdisjoint(t.slot for t in bound.transfers):
-        # Another person can add a loan to the transaction. That does not affect payments before the loan or after its
-        # return.
+        # Another person can add a loan to the transaction. The loan does not affect payments before the loan or after
+        # its return.
         rest = [t for t in arrived if t.slot not in lent]
         without = _counted(terms, facts, block, rest)
         if not isinstance(without, Bound):

@@ -45,7 +45,8 @@ class CosignedPass(Pass):
         """Do what is due. Return the columns to store in the account. Raises ChainError."""
         waiting = self._end_decided()
         balance = self._client.balances(self._account.address, [""]).get("")
-        # New transactions come first. Those that no node accepts don't count, because they could block all others.
+        # New transactions come first. Transactions that no node accepts don't count, because they could block all
+        # others.
         accepted = sum(relay.sent_at is not None and _postponed_at(relay) is None for relay in waiting)
         self._relay_next(waiting, MAX_WAITING - accepted)
         for relay in self._to_send_again(waiting):
@@ -101,7 +102,7 @@ class CosignedPass(Pass):
             if _FINAL.is_reached(facts, snapshot.head):
                 self._end(relay, succeeded=facts.succeeded, fee=facts.network_fee)
             elif not facts.succeeded:
-                # It counts against the payer at once: until it is final, many more could fail.
+                # The failure counts against the payer now: many more could fail before this one is final.
                 Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
             return True
         if hash_ in snapshot.contradicted:
@@ -159,7 +160,8 @@ def _postponed_at(relay: Relay) -> datetime | None:
 def _is_useful(relay: Relay) -> bool:
     """Whether it still makes sense to send the transaction.
 
-    It does if it pays the unpaid rest. It also does if its payment is decided, because a fork may have removed it.
+    Sending makes sense if the transaction pays the unpaid rest. It also makes sense if the transaction's payment
+    is decided, because a fork may have removed the transaction.
     """
     authorization = relay.authorization
     if authorization is None or authorization.payment is None or not authorization.payment.is_open:

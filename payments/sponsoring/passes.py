@@ -55,7 +55,7 @@ def unsent(chain: Chain) -> QuerySet[Authorization]:
 class Pass(ABC):
     """One pass: handle an account's transactions, and the authorizations that wait for one.
 
-    `_key` is the account's private key. It is "" if the operator has replaced the key.
+    `_key` is the account's private key. `_key` is "" if the operator has replaced the key.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Pass(ABC):
                     self._postpone(each)
 
     def _hand_over(self) -> None:
-        """This account's key was replaced: make the account of the current key due."""
+        """Make the account of the current key due, because this account's key was replaced."""
         successor = budgets.gas_account(self._chain)
         if successor is not None and unsent(self._chain).exists():
             GasAccount.objects.filter(pk=successor.pk, next_look_at=None).update(next_look_at=self._now())

@@ -150,7 +150,7 @@ class _Pass(Pass):
             if not done.succeeded:
                 self._postpone(relay.authorization)
         elif done is not None and not done.succeeded:
-            # It counts against the payer at once: until it is deep, many more could fail.
+            # The failure counts against the payer now: many more could fail before this one is deep enough.
             Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
         elif done is None and not snapshot.contradicted.intersection(relay.hashes):
             self._end_foreign(relay)
@@ -268,8 +268,8 @@ class _Pass(Pass):
         try:
             unsigned = self._client.prepare(call, sender=self._account.address, spending=Spending("", 0))
         except TransferRefused as refusal:
-            # The payer may have moved the money, or the account lacks coin. It is tried again until the authorization
-            # ends.
+            # The payer may have moved the money, or the account lacks coin. The transfer is tried again until the
+            # authorization ends.
             logger.warning("authorization %d is not sent: %s", authorization.pk, refusal)
             return False
         if not isinstance(unsigned, dict) or int(unsigned["gas"], 16) > terms.MAX_GAS:

@@ -1,11 +1,12 @@
 """Find out on the chain how authorizations ended: they were used, or they expired.
 
 The token's log shows that an authorization was used, even if nothing was submitted here. An authorization is *dead*
-if it can't be used any more. Two nodes must report this for the same block. That block must be as deep as the chain
-requires, and its own time must be after the end of the signature. Our clock doesn't count.
+if it can't be used any more. Two nodes must report this for the same block. The block must be as deep as the chain
+requires. The block's own time must be after the end of the signature. Our clock doesn't count.
 
 On Solana, only the operator's account can send the payer's transaction. The transaction counts once it is in a
-final block. It is dead once two nodes have a final block above `last_valid_height` and don't know it.
+final block. The transaction is dead once two nodes have a final block above `last_valid_height` and don't
+know it.
 """
 
 import logging

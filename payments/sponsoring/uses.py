@@ -178,7 +178,7 @@ def _reopen(payment: Payment) -> None:
 
 
 def _check_now(payment: Payment, now: datetime) -> None:
-    """Verify a payment now. Its hash was submitted before the nodes knew the transaction."""
+    """Verify a payment now. The payment's hash was submitted before the nodes knew the transaction."""
     if is_given_up(payment):
         reopen(payment, actor="sponsoring", reason="found on the network")
     elif payment.is_open:

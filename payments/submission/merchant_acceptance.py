@@ -22,8 +22,8 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
     """Accept the payment, and store who accepted it and why. This changes nothing for an accepted or credited payment.
 
     A completed payment completes its request, if that is paid in full. An unbound payment is verified again,
-    without the check of its binding. All other checks apply, and its transfers are consumed. It counts as paid at
-    the time of the acceptance.
+    without the check of its binding. All other checks apply, and its transfers are consumed. The payment counts
+    as paid at the time of the acceptance.
 
     Raises ApiError:
 
@@ -60,7 +60,7 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
 
 
 def _complete_request(request: PaymentRequest, payment: Payment, *, reason: str, actor: str) -> None:
-    """Complete the request. It must be locked and paid in full."""
+    """Complete the request, which must be locked and paid in full."""
     now = timezone.now()
     payment.accepted_by, payment.accepted_reason, payment.accepted_at = actor, reason, now
     payment.save(update_fields=["accepted_by", "accepted_reason", "accepted_at"])

@@ -41,7 +41,8 @@ def is_given_up(payment: Payment) -> bool:
 
 
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
-    """Verify the failed payment again. Its lookups are counted from 0 again. The request must be locked.
+    """Verify the failed payment again. The payment's lookups are counted from 0 again. The request must be
+    locked.
 
     For a swap, verification begins again with the customer's transaction. For a proposal that was not executed, it
     begins again with the search for the execution. For a signed transfer whose use was not found in time,
