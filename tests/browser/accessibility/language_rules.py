@@ -42,8 +42,8 @@ _UNFILLED = (
 def assert_reads_in(page: Page, tag: str) -> None:
     """Check the page against the rules of its language. Leaves its window 320 px wide.
 
-    axe's other rules depend on the markup, not on the words. So they run in two languages only: the one with
-    the longest words and one that is written from right to left.
+    axe's other rules depend on the markup, not on the words. So axe runs only for the languages in `_BY_AXE`:
+    those with the longest words, and right-to-left ones.
     """
     assert tag in LANGUAGES
     root = page.locator("html")

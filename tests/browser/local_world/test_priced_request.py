@@ -1,4 +1,4 @@
-"""A request with a price in euros, created by the API or the shop, is shown, paid with the demo wallet and completed."""
+"""A request with a price in euros, from the API or the shop, is shown, paid with the demo wallet and completed."""
 
 import re
 from collections.abc import Iterator

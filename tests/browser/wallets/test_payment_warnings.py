@@ -1,4 +1,7 @@
-"""A submitted hash proves nothing. The page hides the ways to pay only for a bound payment or this browser's own."""
+"""A submitted hash proves nothing.
+
+The page hides the ways to pay only for a bound payment, or for one from this browser.
+"""
 
 import re
 from typing import Any

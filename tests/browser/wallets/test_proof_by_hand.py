@@ -111,7 +111,7 @@ def test_unbound_transfer_is_signed_for_where_it_was_entered(
     look_until_decided(payment, Clock())
     page.goto(page.url.removesuffix("/by-hand"))
     doubt = page.get_by_test_id("doubt")
-    # The form without a script leaves no trace in the browser, so the visitor is warned.
+    # Without scripts, the browser doesn't remember the form's hash, so the page warns the visitor.
     expect(doubt).to_contain_text("This transfer isn’t linked to this payment yet")
     page.get_by_role("link", name="Sign with your wallet").click()
     expect(page.get_by_text("Sign only if you sent this transfer")).to_be_visible()

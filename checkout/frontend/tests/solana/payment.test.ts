@@ -9,7 +9,7 @@ const OWNER = "9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu";
 const OTHER = "GyGKxMyg1p9SsHfm15MkNUu1u9TN2JtTspcdmrtGUdse";
 const REFERENCE = "EdmxWPmx2WH6WgFfTdu9xfkYf3k1g5wD1zccTVySEEh1";
 const MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
-// The token accounts of payer, owner and sponsor, derived with another implementation.
+// The token accounts of PAYER, OWNER and OTHER, derived with another implementation.
 const SOURCE = "3wvJdyFnGvaMWpbq93NU91SggiVRveULUXL6iX5VZDGP";
 const TARGET = "ASZ2TDDNJG2n42TxAezqNNzwWipykHrENDKMCoLKgzup";
 const OTHERS = "DNDTCnZkNk358qDFZd9unHtnrc73SsXcpVWtwJJMrR4B";

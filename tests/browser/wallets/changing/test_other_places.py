@@ -1,4 +1,6 @@
-"""The page shows the payment's current state in other tabs, on other devices, after sleep, and on return from the shop."""
+"""The page shows the payment's current state in other tabs, on other devices, after sleep, and after a visit to
+the shop.
+"""
 
 from datetime import timedelta
 
