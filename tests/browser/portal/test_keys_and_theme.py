@@ -1,4 +1,4 @@
-"""An operator sets up two-factor sign-in, signs in with a code, creates an API key (shown once) and changes the theme."""
+"""An operator sets up two-factor sign-in, signs in with a code, creates an API key (shown once), changes the theme."""
 
 from typing import Any
 

@@ -28,9 +28,7 @@ def router(world: World) -> str:
 def mentions(world: World, url: str, sent: str, router: str) -> TransactionFacts:
     assert world.succeeded(sent)
     client = EvmClient([url], world.chain.chain_id)
-    client.look_up(
-        [sent], with_finality=False
-    )  # without watched contracts, so that later calls can't reuse its evidence
+    client.look_up([sent], with_finality=False)  # watches no contract: no evidence to reuse
     facts = client.look_up([sent], with_finality=False, mentioning=[router]).transactions[sent]
     assert facts is not None
     return facts

@@ -1,6 +1,6 @@
-"""A shop and its customers, who go on trying for as long as the service is away, and each pay exactly once.
+"""A shop and its customers. They retry while the service is down, and each pays exactly once.
 
-A share of them gets a part back: the shop refunds it once the payment is completed.
+Some get a part back: the shop refunds it once the payment is completed.
 """
 
 import threading
@@ -22,7 +22,7 @@ AMOUNT = "1.25"
 UNITS = 1_250_000
 REFUND = "0.25"
 REFUND_UNITS = 250_000
-# Where the refunds go, and nothing else.
+# This address receives the refunds and nothing else.
 REFUNDED_TO = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 _CALL_SECONDS = 20.0
 _PAUSE_SECONDS = 0.3
@@ -31,7 +31,7 @@ _LONGEST_SECONDS = 240.0
 
 @dataclass
 class Customer:
-    """One order: what the shop asked for, and what the customer sent."""
+    """One order: the shop's request and the customer's transaction."""
 
     order: str = field(default_factory=lambda: str(uuid.uuid4()))
     request_id: str = ""
@@ -42,7 +42,7 @@ class Customer:
 
 
 class Wallet:
-    """The customers' wallet: it signs with nonces of its own count, so that no transaction replaces another."""
+    """The customers' wallet. It counts its own nonces, so that no transaction replaces another."""
 
     def __init__(self, chain: LocalChain) -> None:
         self._chain = chain
