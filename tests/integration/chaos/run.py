@@ -246,7 +246,7 @@ class _Progress(threading.Thread):
 def _wait(
     world: World, crowd: Crowd, refunds: int, since: float, say: Say
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the seconds since the last fault until all were submitted, completed and delivered; None if they weren't."""
+    """Return the seconds from the last fault until all were submitted, completed and delivered; None if never."""
     customers = len(crowd.customers)
     payments = customers + refunds
     submitted_after = completed_after = None
