@@ -145,7 +145,7 @@ LANGUAGES = {
 
 
 def verdicts(name: str, folder: Path) -> dict[str, Any]:
-    """Return the result of a language's sample for each case."""
+    """Run a language's sample; return its result for each case."""
     language = LANGUAGES[name]
     program = shutil.which(language.program)
     if program is None:
