@@ -1,4 +1,4 @@
-"""kill -9 of the worker in the middle of 50 payments loses nothing and doubles nothing, neither money nor events."""
+"""A worker gets kill -9 during 50 payments. No money and no event is lost or doubled."""
 
 from collections.abc import Callable
 from pathlib import Path
