@@ -1,4 +1,4 @@
-"""What thieves do: they see all that people send, and add to it what they like."""
+"""Actions of thieves. They see everything that people send, and can add to it."""
 
 from uuid import UUID
 
@@ -48,16 +48,16 @@ def junk(world: World, step: Step) -> None:
 
 
 def prove_own(world: World, step: Step) -> None:
-    """Prove an address of the thief's own, a contract's too."""
+    """Prove an address of the thief: a wallet or a contract."""
     request = world.pick(step.b)
     if request:
         world.prove(request, (THIEF, THIEFS_CONTRACT)[step.n % 2])
 
 
 def prove_afterwards(world: World, step: Step) -> None:
-    """Submit any transaction for any request, and sign for it: as the thief, and in others' names.
+    """Submit any transaction for any request, and sign for it as the thief or in another's name.
 
-    Or the thief sends a transfer, and signs that it pays one request and then another.
+    Or send a transfer, and sign that it pays one request and then another.
     """
     request, sent, is_own = world.pick(step.b), world.sent_anywhere(step.a), step.n % 3 == 1
     if request is None or sent is None:
@@ -80,7 +80,7 @@ def prove_afterwards(world: World, step: Step) -> None:
 
 
 def begin_own_swap(world: World, step: Step) -> None:
-    """Begin a swap from the other chain that delivers to the merchant or, changed by the thief, to the thief."""
+    """Begin a swap from the other chain. It delivers to the merchant or, if the thief changes it, to the thief."""
     request = world.pick(step.b)
     if request is None:
         return
@@ -92,7 +92,7 @@ def begin_own_swap(world: World, step: Step) -> None:
 
 
 def propose_anything(world: World, step: Step) -> None:
-    """Submit an id for any request: a customer's or a made-up one, with the account of either."""
+    """Submit an id for any request. The id and the account can each be a customer's or the thief's."""
     request = world.pick(step.b)
     signed = [intent for intent in world.intents if intent.wallet in world.home.accounts]
     if request is None or world.home.is_solana:
@@ -108,7 +108,7 @@ def propose_anything(world: World, step: Step) -> None:
 def forge(world: World, step: Step) -> None:
     """Have the thief's contract log an execution of a submitted id, in any transaction that may call it.
 
-    Bundlers and relayers call contracts of others, the thief's too.
+    Bundlers and relayers also call contracts of strangers.
     """
     sent = [each for each in world.home.sent.values() if each.runs_code]
     ids = list(Lookup.objects.exclude(proposal_id="").order_by("pk").values_list("proposal_id", flat=True))
