@@ -1,4 +1,4 @@
-"""Our nodes read price feeds on a real chain as rate sources, including changed, frozen, incomplete and broken feeds."""
+"""Our nodes read price feeds on a real chain as rate sources, also if a feed changes, freezes, is incomplete or fails."""
 
 import time
 from collections.abc import Callable

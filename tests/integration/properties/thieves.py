@@ -127,7 +127,7 @@ TWISTS = (
 
 
 def compose(world: World, step: Step) -> None:
-    """Put together one transaction out of others' money and the thief's own, and submit it for a request."""
+    """Build one transaction from others' money and the thief's own; submit it for a request."""
     mine_, theirs = world.pick(step.b), world.pick(step.a)
     if mine_ is None or theirs is None:
         return
@@ -163,7 +163,7 @@ def compose(world: World, step: Step) -> None:
 
 
 def _mentions(world: World, step: Step, mine_: UUID, theirs: UUID) -> tuple[Mention, ...]:
-    """Return the calls of the router: with another's id, with the thief's own, the innermost last."""
+    """Return the router's calls, with another's id and with the thief's own. The innermost call is last."""
     calls = []
     if "another's id" in step.tricks:
         calls += [Mention(ROUTER, b"call" + known) for known in world.quotes.get(theirs, ())[:1]]
@@ -175,14 +175,14 @@ def _mentions(world: World, step: Step, mine_: UUID, theirs: UUID) -> tuple[Ment
 
 
 def _own_moves(world: World, step: Step, mine_: UUID, theirs: UUID, own_call: tuple[int, ...]) -> list[Move]:
-    """Return what the thief moves beside others' money."""
+    """Return the thief's own movements in the transaction, next to others' money."""
     tricks, reference = step.tricks, bytes(world.requests[mine_].reference)
     references: tuple[bytes, ...] = (reference,)
     if "two references" in tricks and mine_ != theirs:
         references = (reference, bytes(world.requests[theirs].reference))
     if "another's reference" in tricks:
         references = (bytes(world.requests[theirs].reference),)
-    # After a call's arguments there is room for one.
+    # On EVM, one reference fits after a call's arguments.
     references = references if world.home.is_solana else references[:1]
     is_inner = not world.home.is_solana
     payer = THIEFS_CONTRACT if "by contract" in tricks else THIEF
@@ -215,7 +215,7 @@ def _own_moves(world: World, step: Step, mine_: UUID, theirs: UUID, own_call: tu
 
 
 def _round(world: World, step: Step, references: tuple[bytes, ...]) -> list[Move]:
-    """Return the merchant's own money on its way round: between two accounts, or through the thief's contract."""
+    """Return the merchant's own money moving in a circle: between two accounts, or through the thief's contract."""
     if world.home.is_solana:
         return [Move(step.n, MERCHANT, MERCHANT, UNOWNED, MERCHANT, references, source="second")]
     is_passed_on = "second account" in step.tricks
@@ -226,5 +226,6 @@ def _round(world: World, step: Step, references: tuple[bytes, ...]) -> list[Move
         Move(step.n, MERCHANT, THIEFS_OTHER, UNOWNED, is_inner=True),
         Move(step.n, last, MERCHANT, UNOWNED, last, references, is_inner=True),
     ]
-    # What comes first from another account than gets it is a payment that the merchant passes on: `compose` turns this.
+    # If the first payment comes from another account than the second one goes to, the merchant passes money
+    # on. `compose` creates this case.
     return moves[::-1] if is_passed_on and step.n % 2 else moves
