@@ -1,7 +1,7 @@
-"""Money of one customer that moves in the same transaction as a thief's swap stays that customer's.
+"""If a customer's money moves in the same transaction as a thief's swap, it stays the customer's.
 
-Much that pays a merchant can be sent on by anybody: a bridge's message, a relayer's fill, a smart wallet's signed
-operation. So a thief can have it arrive in a transaction of the thief's own, which names a swap of the thief's request.
+Anyone can forward many kinds of payments: a bridge's message, a relayer's fill, a smart wallet's signed
+operation. So a thief can put one into a transaction that names a swap of the thief's own request.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ STRANGER = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
 
 
 def test_thiefs_swap_fill_takes_nothing_from_victims_fill(scripted: Scripted) -> None:
-    """The thief has the swap pay the thief, and fills it together with the victim's, for the same amount."""
+    """The thief's swap pays the thief. The thief fills it together with the victim's, for the same amount."""
     thief, victim = scripted.request(), scripted.request()
     stolen = scripted.depart(thief)
     by = scripted.deliver(ASKED)
@@ -59,7 +59,7 @@ _SWAPPING = ("bytes32", "string", "string", "address", "uint256", _SWAP)
 
 
 def named_together(scripted: Scripted, bound_by: bytes, to: str, *amounts: int) -> str:
-    """Have a thief's contract swap one unit by the router, naming this id, and send these amounts; the hash."""
+    """Have a thief's contract swap one unit with this id and send these amounts; return the hash."""
     chain = scripted.world.first
     contract = deploy.deploy_contract(chain.url, "BatchPayer", key=chain.payer_key)
     deploy.mint(chain.url, chain.usdc, contract, 10**3 * USDC_UNIT)
