@@ -1,4 +1,4 @@
-"""Our nodes read price feeds on a real chain as rate sources, also if a feed changes, freezes, is incomplete or fails."""
+"""Our nodes read price feeds on a real chain as rate sources. Feeds can change, freeze, be incomplete or fail."""
 
 import time
 from collections.abc import Callable

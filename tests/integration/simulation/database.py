@@ -1,4 +1,4 @@
-"""The simulation's PostgreSQL, with a simulated clock, a journal of statuses and leases, and empty tables per history."""
+"""The simulation's PostgreSQL: a simulated clock, a journal of statuses and leases, and empty tables per history."""
 
 from collections.abc import Sequence
 from contextlib import closing

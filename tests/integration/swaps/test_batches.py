@@ -61,7 +61,7 @@ def call_of(transaction: dict[str, Any]) -> Call:
 
 @pytest.fixture
 def paying(swap_world: SwapWorld, new_customer: NewCustomer, world: World) -> Any:
-    """A function that makes customers with DAI or USDT, an account with this delegate, and a request on either chain."""
+    """Return a function that makes a customer with DAI or USDT, an account with this delegate, and a request."""
 
     def make(
         delegate: str = SIMPLE_7702, *, symbol: str = "DAI", across: bool = True, amount: str = "10.50"
@@ -189,7 +189,7 @@ def test_listed_account_batches_without_traces_across_chains(
 def test_batch_is_refused_if_nothing_could_show_its_calls(
     paying: Any, world: World, new_customer: NewCustomer, swap_world: SwapWorld
 ) -> None:
-    """There are no traces. The swap is on one chain, and the account has unknown code or no delegation yet."""
+    """Without traces, three batches can't be verified: on one chain, with unknown code, and without a delegation."""
     unknown, plain = paying(), paying()
     unknown.account.delegate_to(world.place("OpenBatch"))
     plain.account.delegate_to("0x" + "00" * 20)

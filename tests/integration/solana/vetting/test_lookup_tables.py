@@ -1,4 +1,4 @@
-"""A lookup table is read from the chain. It counts only while it can't be closed."""
+"""A lookup table is read from the chain. It counts only while it is active."""
 
 from dataclasses import replace
 

@@ -1,4 +1,6 @@
-"""A chosen route's transaction: bound by the provider's id, quoted again if the quote is old, rejected with a reason."""
+"""A chosen route's transaction: bound by the provider's id, quoted again if the quote is old, or rejected with
+a reason.
+"""
 
 from datetime import timedelta
 from typing import Any
