@@ -56,7 +56,7 @@ def _cluster() -> Path:
 
 
 def _fingerprint() -> str:
-    """Return a hash of everything that the tables depend on: the sources, and today's date, on which partitions start."""
+    """Return a hash of everything that the tables depend on: the sources, and today's date, when partitions start."""
     digest = hashlib.sha256(datetime.datetime.now(tz=datetime.UTC).date().isoformat().encode())
     for pattern in _SOURCES:
         for source in sorted(REPOSITORY.glob(pattern)):

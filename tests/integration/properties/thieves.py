@@ -226,6 +226,6 @@ def _round(world: World, step: Step, references: tuple[bytes, ...]) -> list[Move
         Move(step.n, MERCHANT, THIEFS_OTHER, UNOWNED, is_inner=True),
         Move(step.n, last, MERCHANT, UNOWNED, last, references, is_inner=True),
     ]
-    # If the first payment comes from another account than the second one goes to, the merchant passes money
-    # on. `compose` creates this case.
+    # The money must leave first. Otherwise, one account would pay, and the merchant would pass the money on
+    # to another. `compose` reverses the moves of odd steps, so reverse them here too.
     return moves[::-1] if is_passed_on and step.n % 2 else moves

@@ -1,4 +1,4 @@
-"""A stored transaction is sent until it is final or dead, despite crashes, forks, failures, cancellations or two tabs."""
+"""A stored transaction is sent until it is final or dead, despite crashes, forks, failures, cancellations, two tabs."""
 
 import base64
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""If a contract receives native coin, only the amount that it keeps counts: by the sender's proof, not by a reference."""
+"""If a contract receives native coin, only the amount that it keeps counts, and only by the sender's proof."""
 
 import requests
 

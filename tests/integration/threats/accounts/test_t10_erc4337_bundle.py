@@ -96,7 +96,7 @@ def test_reference_outside_the_operations_call_binds_nothing(
 
 
 def test_wrapper_with_invented_operations_binds_nothing(world: World, ask: Ask, either_node: bool) -> None:
-    """A wrapper runs the victim's real operation, and reports an operation of the same account that the thief invented."""
+    """A wrapper runs the victim's real operation, and reports an invented operation of the same account."""
     thief, victim = ask(), world.account()
     genuine = victim.paying(world.chain.usdc, thief.recipient_address, AMOUNT)
     invented = (victim.address, 0, b"",

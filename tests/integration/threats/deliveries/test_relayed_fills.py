@@ -216,7 +216,7 @@ def test_safe_with_a_guard_proves_nothing_without_a_trace(world: World, untraced
 
 
 def test_safe_with_other_logs_in_the_block_proves_nothing(world: World, untraced_url: str) -> None:
-    """The Safe's code and modules between these logs are not known."""
+    """The Safe's code or modules may have changed within the block."""
     safe = world.safe()
     token, _, data = carrying(world)
     payment = safe.execution(token, data)
