@@ -13,9 +13,7 @@ from merchants.staff.roles import SEE_EVERY_MERCHANT
 
 @pytest.fixture
 def staff(db: None) -> Callable[..., Client]:
-    """Return a function that signs in staff with only these permissions (`merchants.add_apikey`), who see every
-    merchant.
-    """
+    """Return a function that signs in staff. They see every merchant, and have only these permissions."""
 
     def sign_in(*permissions: str) -> Client:
         user = User.objects.create_user("bob", password="only for tests", is_staff=True)

@@ -231,12 +231,12 @@ class SmartAccount:
 
 
 def decide(request: PaymentRequest, transaction_hash: str) -> Payment:
-    """Submit the hash, if it is not submitted yet, and run the engine until the payment is decided."""
+    """Submit the hash if necessary; run the engine until the payment is decided."""
     return look_until_decided(submit(request, transaction_hash), Clock())
 
 
 def submit_all(transaction_hash: str, *requests: PaymentRequest) -> None:
-    """Submit one hash to several requests, before any of them is looked at."""
+    """Submit one hash to several requests before any lookup."""
     for request in requests:
         submit(request, transaction_hash)
 
@@ -248,7 +248,7 @@ def is_paid(request: PaymentRequest, transaction_hash: str) -> bool:
 
 
 def refusal(request: PaymentRequest, transaction_hash: str) -> str | None:
-    """Return the failure code, after making sure that nothing was credited to the request."""
+    """Run the engine and return the failure code. Checks that nothing was credited to the request."""
     payment = decide(request, transaction_hash)
     request.refresh_from_db()
     assert request.amount_paid == 0

@@ -1,4 +1,4 @@
-"""The `quittance` command does what it says, says what to do next, and exits with a sane code."""
+"""The `quittance` command does its task, shows the next step, and exits with the right code."""
 
 import json
 import os
@@ -134,7 +134,7 @@ def test_without_a_sandbox_nothing_changes_and_staging_is_named(
     monkeypatch: pytest.MonkeyPatch,
     capsys: Capture,
 ) -> None:
-    """Production answers 404 to everything under /api/test."""
+    """In production, everything under /api/test returns 404."""
     monkeypatch.setenv("QUITTANCE_API_KEY", key)
     middleman.faults = [answering(404, problem("resource_missing", "invalid_request_error"))]
     assert main([*command, "--base-url", middleman.url]) == 1

@@ -1,4 +1,4 @@
-"""Fees of the gas account's transactions: what replaces another one, what is enough, and what is too little."""
+"""The fees of the gas account's transactions: to replace one, to be sufficient, or too low."""
 
 import pytest
 

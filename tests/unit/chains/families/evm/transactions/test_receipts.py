@@ -60,7 +60,7 @@ TOPICS = log()["topics"]
         {
             "topics": ["0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925", *TOPICS[1:]]
         },  # Approval
-        {"topics": [TOPICS[0], TOPICS[1], "0x01" + TOPICS[2][4:]]},  # more than an address
+        {"topics": [TOPICS[0], TOPICS[1], "0x01" + TOPICS[2][4:]]},  # longer than an address
         {"topics": [TOPICS[0], "0x" + "ff" * 32, TOPICS[2]]},
         {"topics": [TOPICS[0], TOPICS[1][:-2], TOPICS[2]]},
         {"data": "0x"},
@@ -79,12 +79,12 @@ def test_log_of_another_shape_is_skipped_and_spoils_nothing(different: dict[str,
 @pytest.mark.parametrize(
     "transaction",
     [
-        {"to": "0x" + "44" * 20},  # another contract was called
-        {"to": None},  # a contract was created
+        {"to": "0x" + "44" * 20},  # calls another contract
+        {"to": None},  # creates a contract
         {"input": "0x"},
         {"input": "0x" + REFERENCE.hex()},
         {"input": "0x095ea7b3" + word(int(RECIPIENT, 16)) + word(7) + REFERENCE.hex()},  # approve
-        {"input": "0xa9059cbb" + word(int(PAYER, 16)) + word(7) + REFERENCE.hex()},  # it paid another address
+        {"input": "0xa9059cbb" + word(int(PAYER, 16)) + word(7) + REFERENCE.hex()},  # pays another address
         {"input": "0xa9059cbb" + "01" + word(int(RECIPIENT, 16))[2:] + word(7) + REFERENCE.hex()},
         {"input": "0xa9059cbb" + word(int(RECIPIENT, 16)) + word(7) + REFERENCE.hex()[:-2]},
     ],
