@@ -161,7 +161,7 @@ class Deployment:
         exchange.reply(chains if exchange.path == "/chains" else tokens, self.provider_status)
 
     def manage(self, *arguments: str, wrapper: Sequence[str] = (), **more: str) -> Any:
-        """Run manage.py in the folder, with `more` as additional environment variables; return the completed process."""
+        """Run manage.py in the folder with the extra environment variables `more`; return the completed process."""
         return subprocess.run(
             [*wrapper, sys.executable, "manage.py", *arguments],
             cwd=self.folder,

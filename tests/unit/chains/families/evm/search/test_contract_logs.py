@@ -31,7 +31,7 @@ def log(
 
 @dataclass
 class Node:
-    """A node with these logs. It rejects queries with `most` or more results, and queries for blocks in `broken`."""
+    """A node with these logs. It rejects queries with more than `most` results, or for blocks in `broken`."""
 
     logs: Sequence[dict[str, Any]] = ()
     most: int = 10_000

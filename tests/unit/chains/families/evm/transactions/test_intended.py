@@ -1,4 +1,4 @@
-"""The transfers that a transaction's own bytes promise, and a digest that recognises replacements with the same effect."""
+"""The transfers that a transaction's bytes promise, and a digest that recognises replacements with the same effect."""
 
 from typing import Any
 

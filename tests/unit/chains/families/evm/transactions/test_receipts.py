@@ -1,4 +1,4 @@
-"""Only a Transfer log of exactly the right shape counts, with the reference directly after the arguments."""
+"""Only a Transfer log with the exact shape counts. Its reference is directly after the call's arguments."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ REFERENCE = bytes(range(16))
 
 
 def reference_of(transfer: Transfer) -> bytes | None:
-    """Return the one reference that a transfer on EVM can carry."""
+    """Return the transfer's reference. On EVM, a transfer can have one at most."""
     assert len(transfer.references) <= 1
     return next(iter(transfer.references), None)
 
@@ -41,7 +41,10 @@ def test_log_of_the_right_shape_is_a_transfer() -> None:
 
 
 def test_transfer_keeps_its_slot_after_a_reorganisation() -> None:
-    """Its index in the block depends on what else is mined there; what was credited must not be credited again."""
+    """A log's index in its block depends on other transactions.
+
+    With the index as slot, a transfer could be credited twice.
+    """
     before, after = ([log(logIndex=hex(index)), log(logIndex=hex(index + 1))] for index in (0, 40))
     assert [transfer.slot for transfer in read(*before)] == [transfer.slot for transfer in read(*after)]
 
