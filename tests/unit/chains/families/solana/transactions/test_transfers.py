@@ -35,7 +35,7 @@ class Scene:
         self.ledger = Ledger([self.customer])
 
     def accounts(self, paid: int, gained: int, delivered: int = 0) -> tuple[str, str, str]:
-        """Set balances: the customer's payment, the merchant's gain, and the bridge's delivery; return their accounts."""
+        """Set the customer's payment, the merchant's gain, and the bridge's delivery; return their accounts."""
         return (
             self.ledger.holds(self.customer, self.mint, 100, 100 - paid),
             self.ledger.holds(self.merchant, self.mint, 3, 3 + gained),
