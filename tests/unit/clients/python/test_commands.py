@@ -194,7 +194,7 @@ def test_events_are_listed_and_read(
     row = capsys.readouterr().out.splitlines()[1]
     assert row.split() == [event.id, "payment.expired", *row.split()[2:4], made.id, "order-7"]
     assert main(["events", "get", event.id]) == 0
-    assert "none: expired" in capsys.readouterr().out  # no payment was tried
+    assert "none: expired" in capsys.readouterr().out  # no payment was made
     assert main(["events", "list", "--type", "payment.failed", "--json"]) == 0
     assert capsys.readouterr().out == ""
 
@@ -324,7 +324,7 @@ def test_a_reader_who_has_had_enough_is_no_error(
 def test_simulate_path_exists_in_staging_only(
     api: Api, settings: LazySettings, environment: str, status: int
 ) -> None:
-    """`trigger` asks this first, since a request that can't be simulated would stay behind."""
+    """`trigger` makes this call first. Otherwise it would leave a request that can't be simulated."""
     settings.ENVIRONMENT = environment
     assert api.get(f"/api/test/payment-requests/{uuid.UUID(int=0)}/simulate").status_code == status
 

@@ -51,7 +51,7 @@ def test_garbage_for_a_payment_of_a_request_that_exists_is_a_404(raw: Raw, made:
 
 @pytest.fixture
 def made(raw: Raw, order: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    """A payment request that exists."""
+    """An existing payment request."""
     import json
 
     created: dict[str, Any] = raw(json.dumps(order()).encode()).json()
