@@ -1,4 +1,4 @@
-"""The portal changes allowed recipients by a fresh code of the second factor, and in no other way."""
+"""In the portal, allowed recipients are changed only with a new code of the second factor."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def olga(merchant: Merchant) -> Staff:
 
 @pytest.fixture
 def alice(merchant: Merchant) -> Staff:
-    """Alice's own member of staff."""
+    """A member of Alice's staff."""
     return Staff("alice", "merchant", merchant)
 
 
@@ -106,7 +106,7 @@ def test_six_wrong_codes_are_the_last_for_a_while(merchant: Merchant, alice: Sta
 def test_who_has_no_second_factor_is_led_to_setting_one_up(
     merchant: Merchant, client: Client, name: str
 ) -> None:
-    """A staging deployment needs a password only, except for this."""
+    """For everything else, a staging deployment requires only a password."""
     listed(merchant, WALLET)
     user = User.objects.create_user("bob", password=PASSWORD)
     assign_role(user, "merchant", merchant)
