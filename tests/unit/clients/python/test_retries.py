@@ -1,4 +1,4 @@
-"""The Python client retries calls that are safe to retry, never creates an object twice, and reports when it gives up."""
+"""The Python client retries calls that are safe to retry, creates no object twice, and reports when it gives up."""
 
 import time
 from collections.abc import Callable

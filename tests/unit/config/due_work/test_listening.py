@@ -1,4 +1,4 @@
-"""Notifications are sent after the commit, arrive within milliseconds, and are never relied on for more than a second."""
+"""Notifications are sent after the commit and arrive within milliseconds. A copy is trusted for a second at most."""
 
 from collections.abc import Iterator
 from queue import Empty, Queue

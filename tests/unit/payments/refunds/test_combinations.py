@@ -168,7 +168,7 @@ ENDINGS: dict[str, Callable[[Refund], object]] = {
 
 
 def described(request: PaymentRequest) -> str:
-    """Return what the service says of the request: status, what the merchant holds, attention, and acceptance."""
+    """Return the service's description of the request: status, amount held, attention, and acceptance."""
     request = PaymentRequest.objects.select_related("token").get(pk=request.pk)
     parts = [f"`{request.status}`", f"holds {request.net // UNIT}"]
     parts += [f"*{label}*" for matter, label in LABELS.items() if needs_attention(request, matter)]

@@ -36,7 +36,7 @@ def responses_of(operation: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# These paths are not calls of the API. These codes only say that an error occurred.
+# Paths under /api that show the document and are not calls of the API.
 OWN_PAGES = {"/api/schema", "/api/docs"}
 
 
