@@ -185,7 +185,7 @@ def needs_attention(request: PaymentRequest, matter: Matter) -> bool:
 
 
 def accepting(payment: Payment) -> list[str]:
-    """Return what accepting the payment comes to, and undo it."""
+    """Return the result of accepting the payment; roll it back."""
     with transaction.atomic():
         try:
             accept_payment(payment, reason="test", actor="test")
@@ -199,7 +199,7 @@ def accepting(payment: Payment) -> list[str]:
 
 
 def cells() -> dict[str, list[str]]:
-    """Return the rows of the page's table by their situation."""
+    """Return the rows of the page's table by their first cell, the case."""
     rows = re.findall(r"^\| (.+) \|$", PAGE.read_text(), re.MULTILINE)
     split = [[cell.strip() for cell in row.split(" | ")] for row in rows]
     return {first: rest for first, *rest in split if first in SITUATIONS}
