@@ -120,14 +120,14 @@ def is_read(path: str) -> bool:
 
 
 def tracked_files() -> list[str]:
-    """Return the repository's tracked files, relative to its root."""
-    # -z: names with spaces or other alphabets come unquoted.
+    """Return the paths of all tracked files, relative to the repository's root."""
+    # With -z, names with spaces or non-ASCII letters aren't quoted.
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, check=True)
     return [name for name in listed.stdout.decode().split("\0") if name]
 
 
 def find_hits(paths: Iterable[str]) -> Iterator[Hit]:
-    """Yield the hits in `paths`, relative to the repository. Binary files have none."""
+    """Yield the hits in `paths`, which are relative to the repository. Binary files are skipped."""
     for path in paths:
         try:
             text = (REPOSITORY / path).read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def find_hits(paths: Iterable[str]) -> Iterator[Hit]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print every hit in the named files, or in all tracked ones; return the exit status."""
+    """Print every hit in these files, by default in all tracked ones; return the exit status."""
     hits = list(find_hits(filter(is_read, arguments or tracked_files())))
     for hit in hits:
         print(hit)
