@@ -70,7 +70,7 @@ def modules() -> dict[str, Path]:
 
 
 def test_inside_an_app_no_packages_import_each_other() -> None:
-    """Inside each package, imports between its modules and subpackages form no cycle, so that each can be read alone."""
+    """Inside each package, imports between modules and subpackages form no cycle, so that each can be read alone."""
     known = modules()
     below: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for name, file in known.items():

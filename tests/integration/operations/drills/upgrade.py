@@ -3,11 +3,11 @@
 PREVIOUS names the commit to upgrade from, by default the last release. Both versions run with the installed
 packages.
 
-1. The old version runs. Clients create, list, read and open requests all the time, while customers pay. 2. The
-new version migrates the database. The old version continues on the new schema, as after a rollback of the code.
+1. The old version runs. Clients create, list, read and open requests all the time, while customers pay.
+2. The new version migrates the database. The old version continues on the new schema, as after a rollback of the code.
 3. New `web` and worker processes start and get the traffic. The old ones get SIGTERM.
 
-Prints figures as JSON; exit status 1 if a request failed or a payment was not completed.
+Prints the figures as JSON. Exit status 1 if a request failed or a payment was not completed.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Notifications are sent after the commit and arrive within milliseconds. A copy is trusted for a second at most."""
+"""Notifications are sent after the commit and arrive within milliseconds. A silent listener isn't trusted after a second."""
 
 from collections.abc import Iterator
 from queue import Empty, Queue

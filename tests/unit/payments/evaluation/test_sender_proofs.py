@@ -140,7 +140,7 @@ def test_credited_transfers_use_up_no_part_of_the_need() -> None:
 
 
 def test_proof_keeps_what_it_was_credited_with() -> None:
-    """Otherwise, after its own transfer was credited, the proof would claim the wallet's transfer for another request."""
+    """Otherwise, once its own transfer is credited, the proof would claim the wallet's transfer for another request."""
     theirs = signed(6, 4, is_ours=False, credited=frozenset({"0"}))
     transfers, consumed = [moved(6, "0"), moved(6, "1")], Taken((("0", "", 6),))
     assert evaluated(Evidence(OURS, sender_proofs=(theirs,), consumed=consumed), *transfers) == Provable(

@@ -182,8 +182,7 @@ def test_each_source_is_asked_only_for_what_it_lists(
     by_path = [path.partition("?")[0] for path in exchanges.asked]
     assert by_path.count("/v2/exchange-rates") == by_path.count("/api/v3/simple/price") == 1
     assert sum(path.startswith("/stats/") for path in by_path) == 1
-    # Kraken: one call for each currency and the coin, and one more for each pair that it lists the other way
-    # round.
+    # Kraken: one call for each currency and the coin, and one more for each whose first pair isn't listed.
     assert by_path.count("/0/public/Trades") <= 2 * (len(kraken.CURRENCIES) + 1)
 
 
