@@ -63,13 +63,11 @@ class Transfer:
     """A transfer inside one transaction, as the chain records it. Amounts are in base units.
 
     - `token`: the contract's or mint's address, empty for the native coin.
-    - `sender`: the account whose balance fell (on EVM the log's `from`). Empty for minted tokens, and if the chain does
-      not record it.
+    - `sender`: the account whose balance fell (on EVM the log's `from`). Empty if tokens are minted or it is unknown.
     - `amount`: the amount that arrived.
     - `slot`: the transfer's position in the transaction, by which it is credited only once. For an EVM token, it is the
       log's position in its receipt; for EVM native coin, `value` or the inner call's path. On Solana, it is the
-      instruction's path (`2`, or `2.5` for an inner instruction). Lamports can also arrive without an instruction:
-      `gain.3` is such a gain of the account of the fourth key.
+      instruction's path (`2`, `2.5` if inner). `gain.3` is the fourth key's gain of lamports without an instruction.
 
     The other fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
@@ -233,7 +231,10 @@ class Spending:
 
 
 class ChainClient(Protocol):
-    """A client of one chain. Every method except `health` raises ChainError if no node sends a usable response."""
+    """A client of one chain. Every method except `health` raises ChainError if no node sends a usable response.
+
+    One call of a search method does a limited amount of work. The next call continues at the returned `next_block`.
+    """
 
     @property
     def authorizations(self) -> AuthorizationClient | None:
@@ -275,9 +276,8 @@ class ChainClient(Protocol):
     ) -> dict[str, Any] | str:
         """Return the unsigned transaction that moves `amount` base units, in the format that wallets accept.
 
-        `memo_reference` is the content of the memo that some of Solana's token accounts require; the memo binds
-        nothing. The transfer is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if it would
-        fail.
+        `memo_reference` goes into the memo that some of Solana's token accounts require; it binds nothing. The transfer
+        is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if the transfer would fail.
         """
 
     def prepare(
@@ -293,8 +293,7 @@ class ChainClient(Protocol):
     def rehearse(
         self, call: EvmCall, *, sender: str, spending: Spending, after: Sequence[EvmCall] = ()
     ) -> bool:
-        """Simulate the call after the other calls of its atomic batch. Return whether a node could simulate it with its
-        debits.
+        """Simulate the call after the other calls of its atomic batch. Return whether a node could do this.
 
         Raises TransferRefused if the call would spend more than `spending`, or if a call of a batch would fail.
         """
@@ -309,8 +308,7 @@ class ChainClient(Protocol):
         """Return the base units of the owner's tokens that `spender` may move; 2^256 - 1 if it needs no allowance."""
 
     def usual_fee(self, token: str) -> int:
-        """Return the current fee of a direct transfer of the token, in base units of the native coin. "" is the native
-        coin.
+        """Return the current fee of a direct transfer of the token, in base units of the native coin.
 
         It is an estimate for display, without `account_deposit` or a rollup's L1 fee.
         """
@@ -331,18 +329,15 @@ class ChainClient(Protocol):
         """
 
     def contract_code(self, address: str) -> bytes:
-        """Return the contract's code in the latest block; empty if there is none, or if the chain stores code
-        elsewhere.
-        """
+        """Return the contract's code in the latest block; empty if the chain has none at this address."""
 
     def deposit_problem(
         self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
     ) -> DepositProblem | None:
         """Return why the deposit address can't be shown; None if money that arrives there reaches the recipient.
 
-        A node simulates a payment of `amount` base units of the token and its sweep. On a chain with a quorum, two
-        nodes have to return the same result. `is_confirmed` allows a recipient that is a contract: the merchant has
-        confirmed that they control its address on every chain.
+        A node simulates a payment of `amount` base units and its sweep. On a chain with a quorum, two nodes have to
+        return the same result. `is_confirmed` allows a contract: the merchant confirmed that they control its address.
         """
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
@@ -357,18 +352,18 @@ class ChainClient(Protocol):
     def coins_received(
         self, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
     ) -> CoinsReceived:
-        """Return how much native coin each deposit address had received up to the block `at_block`: its balance and its
-        sweeps since `since_block`.
+        """Return how much native coin each deposit address had received up to the block `at_block`.
 
-        The result also has the sweeps up to `stable_block` alone. On a chain with a quorum, two nodes have to return
-        the same block and amounts. Raises ChainError if too few nodes have the block's state.
+        The amount is its balance and its sweeps since `since_block`. The sweeps up to `stable_block` are also returned
+        alone. On a chain with a quorum, two nodes have to return the same block and amounts. Raises ChainError if too
+        few nodes have the block's state.
         """
 
     def blocks(self, heights: Collection[int]) -> Mapping[int, Block]:
         """Return the block at each height. On a chain with a quorum, a block is omitted if only one node reports it."""
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
-        """Return the metadata of each contract, in the given order."""
+        """Return the metadata of each contract, in this order."""
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
         """Return the latest round of each price feed, in the given order."""
@@ -377,9 +372,7 @@ class ChainClient(Protocol):
         """Return a sentence on why this well-formed address can't receive payments, or None if it can."""
 
     def transaction_counts(self, senders: Sequence[str]) -> Mapping[str, int]:
-        """Return each sender's number of mined transactions, which is its next nonce; empty if the chain has no
-        nonces.
-        """
+        """Return each sender's next nonce, by its mined transactions; empty if the chain has no nonces."""
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
         """Return the hash of the sender's transaction with this nonce, mined or waiting; None if no node knows.
@@ -390,15 +383,11 @@ class ChainClient(Protocol):
     def may_return_proposals(self, account: str) -> bool:
         """Return whether this account's wallet may return a proposal's id instead of a hash; see `Proposal`.
 
-        This is so for an account with code, and for one that never sent a transaction: its code may not be deployed
-        yet.
+        This is so for an account with code, and for one that never sent a transaction: it may not be deployed yet.
         """
 
     def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:
-        """Search the blocks up to `until_block` for the transactions that executed these proposals.
-
-        One call does a limited amount of work; the next call continues at each proposal's next block.
-        """
+        """Search the blocks up to `until_block` for the transactions that executed these proposals."""
 
     def is_signed_by(self, address: str, message: str, signature: str, *, also_at: int | None = None) -> bool:
         """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana.
@@ -418,12 +407,10 @@ class ChainClient(Protocol):
     def discover(
         self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
     ) -> Discovery:
-        """Return transactions that contain a watched reference, mined from `since_block` to `until_block` (or the
-        head).
+        """Return transactions that contain a watched reference, mined from `since_block` to `until_block`.
 
-        Without `since_block`, the search starts near the head. One query searches for all watches. One call does a
-        limited amount of work; the next call continues at `next_block`. `SearchLimits` describes chains that are not
-        searched by block.
+        Without `since_block`, the search starts near the head; without `until_block`, it ends at the head. One query
+        searches for all watches. `SearchLimits` describes chains that are not searched by block.
         """
 
     def find_in_logs(
@@ -431,14 +418,13 @@ class ChainClient(Protocol):
     ) -> LoggedWords:
         """Return the transactions in which one of these contracts logged one of these words of 32 bytes.
 
-        One node's logs are enough, because `look_up` confirms the transactions. One call does a limited amount of work;
-        the next call continues at `next_block`. Chains that are not searched by block return nothing.
+        One node's logs are enough, because `look_up` confirms the transactions. Chains that are not searched by block
+        return nothing.
         """
 
     def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
         """Return the amounts that transactions moved to these recipients.
 
         `tokens` maps each recipient to its one token. One query searches for all recipients. One node's logs are
-        enough, because `look_up` confirms the transactions. One call does a limited amount of work; the next call
-        continues at `next_block`. Chains that are not searched by block return nothing.
+        enough, because `look_up` confirms the transactions. Chains that are not searched by block return nothing.
         """

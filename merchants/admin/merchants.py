@@ -178,8 +178,7 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
         may_issue_keys = request.user.has_perm("merchants.add_apikey")
         shown = {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
         if merchant_of(request.user) is not None:
-            # Hide the back button: it leads to the list, which redirects here. The value is "", because the theme
-            # turns False into text.
+            # Hide the back button, whose list redirects here. "" because the theme turns False into text.
             shown["show_back_button"] = ""
             shown["show_save_and_continue"] = False  # for these users, the save button does the same
         return shown

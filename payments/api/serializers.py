@@ -225,10 +225,7 @@ class CreateRequestSerializer(StrictSerializer):
     webhook_url = WebhookAddressField(
         required=False,
         allow_null=True,
-        help_text=(
-            "The URL that receives this request's events instead of your endpoint. They are signed with your "
-            "endpoint's secret."
-        ),
+        help_text="The URL that gets this request's events instead of your endpoint. The same secret signs them.",
     )
     payment_link = TextField(
         max_length=64,

@@ -11,17 +11,18 @@ from collections.abc import Collection, Iterator, Sequence, Set
 
 from chains.client import Transfer
 
+ACCEPTABLE = " The merchant can accept the payment."
 LENT = (
-    "The recipient sent money out in the same transaction before this arrived, so it may be the recipient's own money. "
-    "The merchant can accept the payment."
+    "The recipient sent money out in the same transaction before this arrived, so it may be the recipient's own money."
+    + ACCEPTABLE
 )
 RETURNED = (
-    "The recipient forwarded money in the same transaction, and it may have returned to the payer. The merchant can "
-    "accept the payment."
+    "The recipient forwarded money in the same transaction, and it may have returned to the payer."
+    + ACCEPTABLE
 )
 EXCHANGED = (
-    "The recipient sent another token in the same transaction, so this may be the price of an exchange. The merchant "
-    "can accept the payment."
+    "The recipient sent another token in the same transaction, so this may be the price of an exchange."
+    + ACCEPTABLE
 )
 
 

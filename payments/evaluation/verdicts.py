@@ -11,6 +11,7 @@ from datetime import datetime
 
 from chains.amounts import display_amount
 from chains.client import Block, Head, TransactionFacts, Transfer
+from payments.evaluation import messages
 from payments.evaluation.arrivals import arrived_transfers, as_one_account, came_out_of, coins_to
 from payments.evaluation.binding import (
     AMBIGUOUS_QUOTES,
@@ -24,30 +25,20 @@ from payments.evaluation.binding import (
     bind,
 )
 from payments.evaluation.deliveries import find_delivery
-from payments.evaluation.own_money import EXCHANGED, LENT, RETURNED, lent_before, was_exchanged, went_back
+from payments.evaluation.own_money import (
+    ACCEPTABLE,
+    EXCHANGED,
+    LENT,
+    RETURNED,
+    lent_before,
+    was_exchanged,
+    went_back,
+)
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models.payment import FailureCode
 
 _UNMINED_NUMBER = 2**62  # above every block's number
 _COMMITMENTS = ("confirmed", "finalized")
-
-
-SWEPT = (
-    "The transaction moved what had arrived at a deposit address to the recipient. What arrived there counts for the "
-    "payment request of that address alone."
-)
-WRONG_CHAIN = "The transaction is not on the requested network."
-NOT_OUR_SWAP = (
-    "The transaction is not on the requested network, and it is not a swap that was offered for this request, so it "
-    "can't be matched to this request."
-)
-_AT_ADDRESS = "In a block; waiting until the deposit address shows the coin."
-_UNREADABLE = (
-    "The transaction is too large for this network's nodes to return, so it can't be verified at the moment."
-)
-_UNKNOWN_FORM = (
-    "The transaction is in a form that this service can't read, so it can't be verified at the moment."
-)
 _ARRIVED_UNMATCHED = frozenset(
     {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
 )
@@ -194,7 +185,7 @@ def evaluate(
     depth.
     """
     if chain_id != terms.chain_id:
-        return Refused(FailureCode.WRONG_CHAIN, WRONG_CHAIN)
+        return Refused(FailureCode.WRONG_CHAIN, messages.WRONG_CHAIN)
     if facts is None:
         return NotFound()
     if facts.block is None:
@@ -204,7 +195,7 @@ def evaluate(
     if isinstance(decided, Refused):
         if coins := coins_to(terms.evidence.coin_address, facts):
             bound = Bound(coins, BoundBy.ADDRESS)
-            return NotYet(_AT_ADDRESS, facts.block, confirmations, bound)
+            return NotYet(messages.AT_ADDRESS, facts.block, confirmations, bound)
         return decided if is_deep else _likely(decided, facts.block, finality, confirmations)
     if not is_deep:
         return NotYet(_waiting(finality, confirmations), facts.block, confirmations, decided)
@@ -291,7 +282,22 @@ def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refus
         return _exclude_own_money(terms, facts, block, arrived, bound)
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
     message = UNBOUND_REFUND if terms.is_refund and bound == UNBOUND else bound.message
+    if amount is not None:
+        message += _doubt(terms, facts, block, arrived)
     return Refused(bound.code, message, amount, bound.may_be_delivery)
+
+
+def _doubt(terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer]) -> str:
+    """Return why unbound money may be the recipient's own, in a further sentence; empty if it isn't.
+
+    A merchant who accepts the payment accepts this too, so it must be known before.
+    """
+    accepted = replace(terms, evidence=replace(terms.evidence, is_accepted=True))
+    bound = _counted(accepted, facts, block, arrived)
+    if not isinstance(bound, Bound):
+        return ""
+    decided = _exclude_own_money(terms, facts, block, arrived, bound)
+    return f" {decided.message.removesuffix(ACCEPTABLE)}" if isinstance(decided, Refused) else ""
 
 
 def _counted(
@@ -308,7 +314,7 @@ def _counted(
 def refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
     """Return why a mined transaction can't pay the request, whatever its transfers are. None if it can."""
     if not facts.is_readable:
-        message = _UNREADABLE if facts.is_known_form else _UNKNOWN_FORM
+        message = messages.UNREADABLE if facts.is_known_form else messages.UNKNOWN_FORM
         return Refused(FailureCode.NOT_VERIFIABLE, message)
     if not facts.succeeded:
         return Refused(
@@ -322,7 +328,7 @@ def refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Ref
 
 def _refused_swap_start(evidence: Evidence) -> Refused | None:
     if not evidence.names_ours:
-        return Refused(UNBOUND.code, NOT_OUR_SWAP)
+        return Refused(UNBOUND.code, messages.NOT_OUR_SWAP)
     if evidence.names_others:
         return Refused(AMBIGUOUS_SWAP.code, AMBIGUOUS_SWAP.message)
     if evidence.names_several:
@@ -365,8 +371,8 @@ def _exclude_own_money(
         bound = without
     if went_back(transfers, bound.transfers, terms.token, terms.recipient, payers):
         return replace(refused, message=RETURNED)
-    is_claimed = bound.by not in (BoundBy.PROVIDER, BoundBy.MANUAL)
-    if is_claimed and was_exchanged(
+    is_swap = bound.by == BoundBy.PROVIDER
+    if not is_swap and was_exchanged(
         transfers, terms.token, terms.recipient, terms.known_tokens, facts.sender
     ):
         return replace(refused, message=EXCHANGED)
@@ -381,7 +387,7 @@ def depth(block: Block, head: Head) -> int:
 def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
     """Return why nothing arrived: a sweep, another token, another recipient, or no transfer of the token."""
     if came_out_of(terms.evidence.forwarders, facts.transfers, terms.token, terms.recipient):
-        return Refused(FailureCode.TRANSACTION_ALREADY_USED, SWEPT)
+        return Refused(FailureCode.TRANSACTION_ALREADY_USED, messages.SWEPT)
     # Native coin can move in inner calls, and so can any token on Solana. The logs of EVM tokens are always complete.
     may_be_hidden = terms.token == "" or facts.commitment is not None
     if may_be_hidden and not facts.is_complete:

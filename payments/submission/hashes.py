@@ -333,6 +333,8 @@ def _create(
             "looked_up": block_columns(block),
         }
         likely = ""
+    elif sighting is not None and sighting.is_bound:
+        columns |= sighting.holding_columns(timezone.now())
     return create_payment(
         request,
         chain,

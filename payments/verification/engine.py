@@ -30,7 +30,8 @@ from config.due_work import leases
 from config.due_work.leases import Lease
 from config.tracing.recording import traced
 from payments.coins.lookups import look_up
-from payments.evaluation.verdicts import WRONG_CHAIN, Finality
+from payments.evaluation.messages import WRONG_CHAIN
+from payments.evaluation.verdicts import Finality
 from payments.models import FailureCode, Lookup, Quote
 from payments.verification.attempts import SwapHandler, outcome_of
 from payments.verification.evidence import ChainCheck, collect_evidence

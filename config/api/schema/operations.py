@@ -47,7 +47,7 @@ def operation(
     parameters: Sequence[OpenApiParameter] = (),
     answer_headers: Mapping[int, Sequence[str]] | None = None,
 ) -> Callable[[View], View]:
-    """`path` describes each variable in the path.
+    """Describe a view's operation. `path` has a description of each variable in the path.
 
     `errors` are the codes besides the common ones. `answer_headers` lists extra headers of the response, by status, as
     named in `components.HEADERS`.

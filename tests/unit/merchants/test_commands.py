@@ -149,11 +149,6 @@ def test_set_merchant_switches_deposit_addresses_and_logs_it(merchant: Merchant)
         assert (entry.what, entry.detail) == ("merchant_changed", f"deposit_addresses: {value}")
 
 
-def test_set_merchant_rejects_an_unknown_merchant(db: None) -> None:
-    with pytest.raises(CommandError, match="no merchant"):
-        run("set_merchant", "Nobody", "--references", "off")
-
-
 def test_set_merchant_sets_the_theme_under_the_rules_of_the_form(merchant: Merchant, settings: Any) -> None:
     settings.ALLOW_HTTP_URLS = False
     theme = ("--accent-colour", "#c8451f", "--logo-url", "https://shop.example/logo.svg")

@@ -61,14 +61,6 @@ def test_two_merchants_may_use_one_key(merchant: Merchant, other_merchant: Merch
     assert Event.objects.count() == 2
 
 
-def test_a_rolled_back_change_leaves_no_event(merchant: Merchant, endpoint: Endpoint) -> None:
-    with transaction.atomic():
-        record_event(merchant=merchant, type="payment.failed", dedupe_key="1", data={})
-        transaction.set_rollback(True)
-    assert not Event.objects.exists()
-    assert not Delivery.objects.exists()
-
-
 @pytest.mark.django_db(transaction=True)
 def test_outside_a_transaction_it_is_refused(merchant: Merchant) -> None:
     with pytest.raises(RuntimeError):

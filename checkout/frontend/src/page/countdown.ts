@@ -31,12 +31,22 @@ export class Countdown {
   /** The text beside the button that pays. */
   private last = "";
 
+  private target: string | null = null;
+
   constructor(
     private readonly output: HTMLElement,
     private readonly clock: ServerClock,
     private readonly announce: (text: string) => void,
     private readonly onEnd: () => void,
   ) {}
+
+  /** Count down to this time, or stop without one. */
+  towards(target: string | null): void {
+    if (target === this.target) return;
+    this.target = target;
+    if (target) this.start(target);
+    else this.stop();
+  }
 
   start(expiresAt: string): void {
     this.stop();

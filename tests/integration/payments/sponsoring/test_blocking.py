@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 from eth_account import Account
 
+from chains.client import ChainError
 from chains.models import Token
 from demo.contracts import deploy
 from payments.models import Authorization, Payment, Relay
 from payments.sponsoring import relaying, terms
 from tests.support.payments.sponsoring import COINS, RULES, SponsoringWorld
 from tests.support.payments.world import look_until_decided, pay, submit
+from tests.verifying import relay_due
+
+FAILED = "a signed transfer could not be relayed"
 
 
 def emptied(world: SponsoringWorld) -> Payment:
@@ -46,6 +50,67 @@ def test_emptied_accounts_do_not_hold_up_others(
     payment = world.work_until_decided(world.pay(world.request()), passes=5)
     assert payment.status == "completed"
     assert Relay.objects.count() == 1
+
+
+def test_unreadable_signature_holds_up_no_others(
+    world: SponsoringWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = world.pay(world.request())
+    Authorization.objects.update(signature=b"")
+    payment = world.work_until_decided(world.pay(world.request()), passes=5)
+    assert payment.status == "completed"
+    broken.refresh_from_db()
+    assert (broken.status, Relay.objects.count()) == ("pending", 1)
+    assert FAILED in caplog.messages
+    assert {getattr(each, "payment_id", broken.pk) for each in caplog.records if each.exc_info} == {broken.pk}
+
+
+def test_unreadable_signature_is_tried_less_and_less(
+    world: SponsoringWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.pay(world.request())
+    Authorization.objects.update(signature=b"")
+    for seconds, failures in ((0, 1), (3, 1), (3, 2), (600, 3), (25, 3), (10, 4)):
+        world.clock.forward(seconds=seconds)
+        relay_due(now=world.clock)
+        assert caplog.messages.count(FAILED) == failures
+
+
+def test_unreadable_transaction_holds_up_no_others(
+    own_world: SponsoringWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = own_world
+    payments = [world.pay(world.request())]
+    world.chain.rpc("evm_setAutomine", False)
+    world.work()
+    Relay.objects.update(unsigned={"maxFeePerGas": "unreadable"})
+    payments.append(world.pay(world.request()))
+    world.clock.forward(seconds=31)
+    world.work()
+    assert caplog.messages.count(FAILED) == 1
+    world.chain.rpc("evm_setAutomine", True)
+    world.chain.mine()
+    assert {world.work_until_decided(each).status for each in payments} == {"completed"}
+
+
+def test_transfer_without_a_response_goes_behind_others(
+    world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No node simulates it, for a reason of its own, and the pass ends."""
+    silent = world.pay(world.request())
+    relay = relaying._Pass._relay
+
+    def respond_to_others(self: Any, authorization: Authorization) -> bool:
+        if authorization.payment_id == silent.pk:
+            raise ChainError("no response")
+        return relay(self, authorization)
+
+    monkeypatch.setattr(relaying._Pass, "_relay", respond_to_others)
+    other = world.pay(world.request())
+    world.work()
+    assert not Relay.objects.exists()
+    world.clock.forward(seconds=15)
+    assert world.work_until_decided(other, passes=5).status == "completed"
 
 
 def test_relay_above_its_reservation_is_not_sent_too_cheap(own_world: SponsoringWorld, settings: Any) -> None:

@@ -1,10 +1,14 @@
 """Signed transfers combined with other statuses of the request, other transactions and other signatures."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from eth_abi.abi import encode
 
+from chains.client import ChainError
+from chains.facts.authorizations import Sent
+from chains.families import get_client
 from chains.families.evm.abi import selector
 from demo.contracts import deploy
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
@@ -159,6 +163,41 @@ def test_stuck_relay_of_a_paid_request_is_taken_back(own_world: SponsoringWorld)
     assert (signed.status, signed.failure_code) == ("failed", "authorization_expired")
     assert chain.token_balance(world.token.contract_address, world.payer.address) == before
     assert state(request) == ("completed", request.amount)
+
+
+@pytest.mark.parametrize("is_rejected", [True, False])
+def test_unsent_relay_of_a_paid_request_is_taken_back_at_once(
+    world: SponsoringWorld,
+    monkeypatch: pytest.MonkeyPatch,
+    is_rejected: bool,  # noqa: FBT001
+) -> None:
+    """It is stored, and a node rejects it or the worker dies. Then the customer pays by an ordinary transfer."""
+    request = world.request()
+    signed = world.pay(request)
+    before = world.chain.token_balance(world.token.contract_address, world.payer.address)
+    reader = type(get_client(world.row).authorizations)
+
+    def send(*_: Any, **__: Any) -> Sent:
+        if is_rejected:
+            return Sent.REJECTED
+        raise ChainError("no response")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reader, "send", send)
+        relay_due(now=world.clock)
+    assert Relay.objects.get().sent_at is None
+    deploy.mint(world.chain.url, world.token.contract_address, world.chain.payer, 10 * 10**6)
+    look_until_decided(submit(request, pay(world.chain, request)), world.clock)
+    world.clock.forward(seconds=15)
+    world.work()
+    relay = Relay.objects.get()
+    assert (relay.unsigned["to"], len(relay.hashes)) == (world.sponsor, 2)
+    other = world.work_until_decided(world.pay(world.request("1")))
+    assert (other.status, Relay.objects.latest("nonce").nonce) == ("completed", 1)
+    assert world.chain.token_balance(world.token.contract_address, world.payer.address) == before - 10**6
+    assert state(request) == ("completed", request.amount)
+    signed.refresh_from_db()
+    assert signed.is_open
 
 
 def test_payer_who_is_the_recipient_gets_no_sponsored_route(world: SponsoringWorld) -> None:

@@ -1,8 +1,7 @@
 """All workers get kill -9 during 50 sponsored payments. Each is paid once, and the nonces have no gap."""
 
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,9 @@ from merchants.models import Merchant
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
 from tests.chain import LocalChain
 from tests.conftest import Api
-from tests.fault_proxy import Exchange, FaultProxy, proxying, truth
-from tests.leases import end_leases
+from tests.fault_proxy import FaultProxy, proxying
 from tests.processes import Process, beat, eventually, worker
+from tests.support.payments.held_sends import PATIENCE, HeldSends, kill_while_sending
 from tests.support.payments.sponsoring import COINS, SponsoringWorld
 from tests.threads import at_once
 from webhooks.models import Event
@@ -27,38 +26,6 @@ from webhooks.models import Event
 PAYMENTS = 50
 PAYERS = 10
 SEND = "eth_sendRawTransaction"
-# Seconds. On an idle machine, the test takes a few.
-PATIENCE = 180
-
-
-@dataclass
-class HeldSends:
-    """Fault: holds the node's response to one send, before or after the node gets the transaction."""
-
-    held: threading.Event = field(default_factory=threading.Event)
-    released: threading.Event = field(default_factory=threading.Event)
-    _until: int = 0
-    _is_taken: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def hold(self, after: int, *, is_taken: bool) -> None:
-        """Let `after` sends pass and hold the next one. `is_taken`: the node gets that transaction."""
-        self.held, self.released = threading.Event(), threading.Event()
-        with self._lock:
-            self._until, self._is_taken = after + 1, is_taken
-
-    def __call__(self, exchange: Exchange) -> None:
-        with self._lock:
-            self._until -= 1
-            is_held, held, released = self._until == 0, self.held, self.released
-        if not is_held:
-            truth(exchange)
-            return
-        if self._is_taken:
-            exchange.truth()
-        held.set()
-        released.wait(PATIENCE)
-        exchange.handler.close_connection = True  # the worker that sent it is dead
 
 
 @pytest.fixture
@@ -104,14 +71,6 @@ def start_workers(world: SponsoringWorld, folder: Path) -> list[Process]:
     return [worker(folder / f"{name}.log", **budget) for name in ("first", "second")]
 
 
-def kill(workers: list[Process]) -> None:
-    for each in workers:
-        each.kill()
-    stored = Relay.objects.filter(sent_at=None, ended_at=None)
-    assert stored.count() == 1, "the kill came between storing and sending"
-    end_leases()
-
-
 @pytest.mark.django_db(transaction=True)
 def test_fifty_signatures_and_killed_workers(
     world: SponsoringWorld, node: FaultProxy, tmp_path: Path
@@ -126,7 +85,7 @@ def test_fifty_signatures_and_killed_workers(
         assert set(at_once(jobs)) <= {"pending", "processing", "completed"}
         for after, is_taken in ((10, True), (10, False), (3, True)):
             eventually(sends.held.is_set, "a worker sends a transaction", PATIENCE)
-            kill(workers)
+            kill_while_sending(workers)
             sends.released.set()
             sends.hold(after, is_taken=is_taken)
             workers = start_workers(world, tmp_path)

@@ -47,7 +47,7 @@ def test_transaction_that_was_stored_but_not_sent_is_sent_later(
     """The worker dies after storing the transaction and before sending it. Another worker sends the same bytes."""
     payment = world.pay(world.request())
 
-    class Died(Exception):
+    class Died(BaseException):
         pass
 
     def die(*_: Any) -> None:

@@ -1,14 +1,11 @@
 """An amount is a string `digits[.digits]`. Anything else is rejected with the code of the broken rule."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from chains.amounts import AmountError, parse_amount
 from chains.models import Chain, Token
-from payments.models import PaymentRequest
-from tests.conftest import Api
 
 UINT256 = 2**256 - 1
 
@@ -122,11 +119,3 @@ def test_amount_above_u64_is_rejected_on_solana(text: str, decimals: int) -> Non
 )
 def test_the_limits_themselves_are_taken(text: str, decimals: int, chain_type: str, raw: int) -> None:
     assert parse_amount(text, token(decimals, chain_type)) == raw
-
-
-def test_a_missing_amount_is_missing(api: Api, order: Callable[..., dict[str, Any]]) -> None:
-    body = order()
-    del body["amount"]
-    for sent in (body, order(amount=None)):
-        assert api.post("/api/payment-requests", sent).json()["error"]["code"] == "parameter_missing"
-    assert not PaymentRequest.objects.exists()

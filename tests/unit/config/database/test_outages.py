@@ -4,7 +4,7 @@ import logging
 
 import psycopg
 import pytest
-from django.db import InternalError, OperationalError, ProgrammingError
+from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError
 from psycopg import errors
 from psycopg_pool import PoolTimeout
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -27,7 +27,10 @@ def test_error_that_repeats_is_no_outage(sqlstate: str) -> None:
     assert not is_outage(errors.lookup(sqlstate)("secret"))
 
 
-@pytest.mark.parametrize("error", [psycopg.OperationalError("lost"), PoolTimeout(), OperationalError("lost")])
+@pytest.mark.parametrize(
+    "error",
+    [psycopg.OperationalError("lost"), PoolTimeout(), OperationalError("lost"), InterfaceError("lost")],
+)
 def test_lost_connection_without_sqlstate_is_an_outage(error: Exception) -> None:
     assert is_outage(error)
 

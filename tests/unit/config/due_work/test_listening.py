@@ -1,4 +1,4 @@
-"""Notifications are sent after the commit and arrive within milliseconds. A silent listener isn't trusted after a second."""
+"""Notifications are sent after the commit and arrive within milliseconds. A silent listener counts for a second."""
 
 from collections.abc import Iterator
 from queue import Empty, Queue

@@ -35,9 +35,8 @@ def test_each_switch_change_requires_a_fresh_operator_code(olga: Staff) -> None:
     assert [*logged.values_list("what", "actor")] == [("switched_off", "olga"), ("switched_on", "olga")]
 
 
-@pytest.mark.parametrize("code", ["", "000000"])
-def test_without_the_right_code_nothing_is_switched(olga: Staff, code: str) -> None:
-    answer = olga.client.post(OFF, {"name": "swaps", "reason": "an incident", "code": code})
+def test_without_the_right_code_nothing_is_switched(olga: Staff) -> None:
+    answer = olga.client.post(OFF, {"name": "swaps", "reason": "an incident", "code": "000000"})
     assert answer.status_code == 200
     assert not Switch.objects.exists()
 

@@ -14,7 +14,7 @@ from merchants.mail.notices import notify
 from merchants.mail.sending import send_due
 from merchants.mail.unsubscribing import unsubscribe_url
 from merchants.models import AuditEntry, Mail, Merchant, NoticeKind, NoticeWatch, StaffMembership
-from merchants.staff.roles import OPERATOR, Role
+from merchants.staff.roles import Role
 from tests.support.portal.staff import Staff
 
 pytestmark = pytest.mark.django_db
@@ -105,10 +105,6 @@ def test_removed_member_gets_no_waiting_notice(merchant: Merchant, owner: Staff)
     owner.user.membership.delete()
     assert send_due() == 0
     assert mail.outbox == []
-
-
-def test_operators_have_no_notices(owner: Staff) -> None:
-    assert Staff("root", OPERATOR).client.get(PAGE).status_code == 403
 
 
 def test_notices_about_payments_start_a_watch(merchant: Merchant, owner: Staff) -> None:

@@ -11,7 +11,8 @@ from chains.client import Block, Head, TransactionFacts, Transfer
 from chains.models import Chain, Token
 from payments.coins.lookups import Reading, facts_of_reading
 from payments.evaluation.binding import Evidence
-from payments.evaluation.verdicts import SWEPT, Finality, NotYet, Paid, Refused, Terms, evaluate
+from payments.evaluation.messages import SWEPT
+from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused, Terms, evaluate
 from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest
 from payments.submission.hashes import sight_for_merchant, submit_for_merchant, submit_hash
 from tests.support.payments.coins import ETHER, CoinChain
@@ -78,16 +79,6 @@ def test_sweep_pays_nothing() -> None:
     result = verdict(sent(10, MERCHANT, sender=ADDRESS, slot="0.1"), evidence=known)
     assert isinstance(result, Refused)
     assert (result.code, result.message) == ("transaction_already_used", SWEPT)
-
-
-def test_coin_to_the_address_pays_no_other_request() -> None:
-    result = verdict(sent(to=OTHER))
-    assert isinstance(result, Refused)
-    assert result.code == "wrong_recipient"
-
-
-def test_failed_transaction_to_the_address_is_refused() -> None:
-    assert verdict(sent(), succeeded=False).code == "transaction_reverted"
 
 
 def test_unmined_transaction_to_the_address_is_bound_by_bytes() -> None:

@@ -24,16 +24,6 @@ def looked_at(payment: Payment, chain: KnownTransactions) -> Payment:
     return payment
 
 
-def test_transfer_to_the_address_completes_its_request(request_for: Make) -> None:
-    request, chain = request_for(), KnownTransactions()
-    sent = chain.add(1, moved(request, AMOUNT, give_address(request, 1)))
-    payment = looked_at(submit(request, sent), chain)
-    request.refresh_from_db()
-    assert (request.status, request.amount_paid) == ("completed", AMOUNT)
-    assert (payment.status, payment.bound_by, payment.amount_received) == ("completed", "address", AMOUNT)
-    assert submit(request, sent) == payment
-
-
 def test_one_payout_to_two_addresses_completes_both_requests(request_for: Make) -> None:
     first, second, chain = request_for(), request_for(), KnownTransactions()
     to_first = moved(first, AMOUNT, give_address(first, 1), "0")

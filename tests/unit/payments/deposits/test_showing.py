@@ -97,10 +97,6 @@ def test_second_call_returns_the_same_without_a_check(
     assert (len(nodes.rehearsed), DepositAddress.objects.count()) == (1, 1)
 
 
-def test_unknown_parameters_are_rejected(public: Api, request_: PaymentRequest, nodes: Nodes) -> None:
-    assert_not_shown(request_, public.post(path(request_), {"chain_id": 1}), 400, "parameter_unknown")
-
-
 @pytest.mark.parametrize("status", ["expired", "cancelled"])
 def test_request_that_ended_gets_no_address(
     public: Api, request_: PaymentRequest, nodes: Nodes, status: str

@@ -36,14 +36,6 @@ def test_held_tokens_and_coins_are_each_swept_once(request_for: Make, ether: Tok
     ]
 
 
-def test_token_without_balances_is_unknown_not_zero(request_for: Make, ether: Token) -> None:
-    request = request_for()
-    usdc = request.token.contract_address
-    chain = Holdings({(shown(request), ""): 9}, silent=frozenset({usdc}))
-    plan = plan_sweeps(request.merchant, request.chain, client=chain.of)
-    assert (plan.unknown, [each.token for each in plan.waiting]) == ((request.token,), [ether])
-
-
 def test_range_of_the_newest_addresses_is_planned(request_for: Make) -> None:
     requests = [request_for() for _ in range(3)]
     usdc = requests[0].token.contract_address

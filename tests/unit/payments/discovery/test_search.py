@@ -308,17 +308,6 @@ def test_head_of_a_single_node_moves_no_cursor_past_search(
     assert DiscoveryCursor.objects.get().next_block == chain.height + 1
 
 
-def test_blocks_that_no_node_had_indexed_yet_are_searched_again(merchant: Merchant) -> None:
-    token, clock = model_token(), Clock()
-    chain = FakeChain(clock, hidden=5)
-    [request] = watch_many(merchant, token)
-    chain.mine(100)
-    chain.pay(request)
-    assert passes(chain, clock, 3) == [0, 0, 0]
-    chain.mine(5)
-    assert passes(chain, clock, 1) == [1]
-
-
 def test_searches_cut_short_in_newest_blocks_still_progress(merchant: Merchant) -> None:
     token, clock = model_token(), Clock()
     chain = FakeChain(clock, replace(BY_BLOCK, searches=1), blocks_at_once=3)

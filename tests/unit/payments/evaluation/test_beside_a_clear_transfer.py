@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 from chains.client import Block, Transfer
 from payments.evaluation.binding import (
-    AMBIGUOUS_DELIVERY,
     Bound,
     BoundBy,
     Delivery,
@@ -29,16 +28,6 @@ def test_transfer_with_two_references_yields_to_clear_transfer() -> None:
     alone = bind([BOTH], evidence, BLOCK)
     assert isinstance(alone, Unbound)
     assert alone.code == "transaction_ambiguous"
-
-
-def test_delivery_of_equal_amount_does_not_dispute_a_payment() -> None:
-    delivered = Transfer("1", "token", "bridge", "merchant", 3)
-    evidence = Evidence(OURS, elsewhere=(3,))
-    bound = bind([PAID, delivered], evidence, BLOCK)
-    assert isinstance(bound, Bound)
-    assert bound.transfers == (PAID,)
-    assert bind([PAID], evidence, BLOCK) == AMBIGUOUS_DELIVERY
-    assert bind([PAID, delivered], Evidence(OURS, elsewhere=(3, 3)), BLOCK) == AMBIGUOUS_DELIVERY
 
 
 SWAPPED = Transfer("1", "token", "router", "merchant", 3, within=(0,))

@@ -75,15 +75,6 @@ def test_what_carries_another_requests_reference_is_theirs() -> None:
 # --- proofs -------------------------------------------------------------------------------------------------------
 
 
-def test_a_proof_covers_only_what_the_account_itself_moved() -> None:
-    evidence = Evidence(None, proofs=(proof(),))
-    assert credited(evidence, moved(made_by=PAYER)) == (10, "payer")
-    pulled = moved(made_by="")
-    assert credited(evidence, pulled) == FailureCode.TRANSACTION_NOT_BOUND
-    assert credited(evidence, replace(pulled, made_by=STRANGER)) == FailureCode.TRANSACTION_NOT_BOUND
-    assert credited(Evidence(None, proofs=(proof(""),)), pulled) == FailureCode.TRANSACTION_NOT_BOUND
-
-
 def test_newest_proof_before_the_block_counts() -> None:
     paid = moved(made_by=PAYER)
     first, second, later = (

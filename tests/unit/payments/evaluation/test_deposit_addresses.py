@@ -11,11 +11,12 @@ import pytest
 
 from chains.client import Block, Head, TransactionFacts, Transfer
 from payments.evaluation.binding import Bound, Delivery, Evidence, Taken
+from payments.evaluation.messages import SWEPT
 from payments.evaluation.own_money import LENT
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.proving import NotProvable, provable
 from payments.evaluation.sender_proofs import SenderProof
-from payments.evaluation.verdicts import SWEPT, Finality, NotYet, Paid, Refused, Terms, decide, evaluate
+from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused, Terms, decide, evaluate
 from payments.models import FailureCode
 
 OURS, THEIRS = bytes(range(16)), bytes(range(16, 32))
@@ -158,15 +159,6 @@ def test_unmined_transfer_to_the_address_is_bound() -> None:
     assert isinstance(result, NotYet)
     assert result.bound is not None
     assert result.bound.by.value == "address"
-
-
-def test_reverted_transaction_pays_no_address() -> None:
-    assert credited(evidence(), paid(), succeeded=False)[0] == FailureCode.TRANSACTION_REVERTED
-
-
-def test_arrival_from_before_the_request_is_too_old() -> None:
-    early = replace(BLOCK, time=NOON - timedelta(hours=2))
-    assert credited(evidence(), paid(), block=early)[0] == FailureCode.TRANSACTION_TOO_OLD
 
 
 # --- what goes back -----------------------------------------------------------------------------------------------

@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chains.client import Block, Head, TransactionFacts, Transfer
-from payments.evaluation.binding import Delivery, Evidence, Taken
+from payments.evaluation.binding import UNBOUND, Delivery, Evidence, Taken
+from payments.evaluation.own_money import ACCEPTABLE, EXCHANGED, LENT, RETURNED
 from payments.evaluation.verdicts import Finality, Paid, Refused, Terms, Verdict, evaluate
+from payments.models import Payment
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 OURS = b"r" * 16
@@ -65,3 +67,41 @@ def test_payment_after_repaid_loan_needs_merchant_review() -> None:
     assert isinstance(verdict, Refused)
     assert (verdict.code, verdict.arrived) == ("not_verifiable", 5)
     assert credited((paid, lent, repaid), Evidence(OURS)) == [("2", 5)]
+
+
+TO_POOL = Transfer("0", "token", "merchant", "pool", 5)
+FROM_BORROWER = Transfer("1", "token", "borrower", "merchant", 5)
+
+
+@pytest.mark.parametrize(
+    ("moves", "doubt"),
+    [
+        ((TO_POOL, FROM_BORROWER), LENT),
+        (
+            (
+                Transfer("0", "token", "source", "wallet", 5),
+                Transfer("1", "token", "wallet", "merchant", 5),
+                Transfer("2", "token", "merchant", "source", 5),
+            ),
+            RETURNED,
+        ),
+        (
+            (Transfer("0", "", "merchant", "wallet", 7), Transfer("1", "token", "wallet", "merchant", 5)),
+            EXCHANGED,
+        ),
+    ],
+)
+def test_unbound_money_of_the_recipient_has_both_reasons(moves: tuple[Transfer, ...], doubt: str) -> None:
+    """A merchant reads why it may be its own money before it accepts the payment."""
+    verdict = evaluated(moves, Evidence(OURS))
+    assert isinstance(verdict, Refused)
+    assert verdict.message == f"{UNBOUND.message} {doubt.removesuffix(ACCEPTABLE)}"
+    assert (verdict.code, verdict.arrived) == ("transaction_not_bound", 5)
+    assert len(verdict.message) <= Payment._meta.get_field("failure_message").max_length
+    assert credited(moves, Evidence(OURS, is_accepted=True))
+
+
+def test_unbound_money_of_the_payer_has_one_reason() -> None:
+    verdict = evaluated((Transfer("0", "token", "wallet", "merchant", 5),), Evidence(OURS))
+    assert isinstance(verdict, Refused)
+    assert verdict.message == UNBOUND.message

@@ -104,11 +104,10 @@ def test_a_server_under_repair_says_for_how_long() -> None:
     assert down.value.retry_after == 20
 
 
-@pytest.mark.parametrize("status", [302])
-def test_redirects_are_not_followed(status: int) -> None:
+def test_redirects_are_not_followed() -> None:
     with scripted(lambda exchange: exchange.reply({"lured": True}), path="/v1") as elsewhere:
-        with pytest.raises(ProviderDown, match=str(status)):
-            answer_to(saying("{}", status, Location=elsewhere.url))
+        with pytest.raises(ProviderDown, match="302"):
+            answer_to(saying("{}", 302, Location=elsewhere.url))
         assert elsewhere.heard == []
 
 

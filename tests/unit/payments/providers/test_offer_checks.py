@@ -57,11 +57,6 @@ def test_an_honest_offer_is_accepted(offer: Offer, wanted: Wanted) -> None:
     accept(offer, wanted, RULES)
 
 
-@pytest.mark.parametrize("selector", ["4630a0d8", "5fd9ae2e"])
-def test_a_swap_over_several_exchanges_is_accepted(selector: str) -> None:
-    accept(calling(SWAP, swap_data(selector)), WANTED_HERE, RULES)
-
-
 def test_native_coin_value_must_equal_amount_plus_fee() -> None:
     wanted = replace(WANTED, source=Side(HERE, "", PAYER))
     amount = 5 * 10**15

@@ -61,18 +61,6 @@ def test_api_neither_lists_nor_returns_a_carrier(
     )
 
 
-@pytest.mark.parametrize("kind", ["paymentrequest", "payment"])
-def test_portal_neither_lists_nor_exports_a_carrier(
-    admin_client: Client, carrier: PaymentRequest, kind: str
-) -> None:
-    for page in ("", "export.csv"):
-        answer = admin_client.get(f"/admin/payments/{kind}/{page}")
-        text = answer.getvalue().decode()  # type: ignore[attr-defined]
-        assert answer.status_code == 200
-        assert carrier.shortcode not in text
-        assert HASH[:-1] not in text
-
-
 def test_statistics_do_not_count_a_carrier(merchant: Merchant, carrier: PaymentRequest) -> None:
     now = timezone.now()
     update_statistics()

@@ -181,6 +181,16 @@ def test_payment_after_price_waits_for_acceptance(make: Make) -> None:
     assert Event.objects.filter(type="payment.succeeded").count() == 1
 
 
+@pytest.mark.parametrize(("amount", "status"), [(10, "completed"), (4, "active")])
+def test_accepting_a_credited_payment_changes_nothing(make: Make, amount: int, status: str) -> None:
+    request = make()
+    payment = pay(request, amount)
+    before = events(request)
+    unchanged = accept_payment(payment, reason="fine", actor="test")
+    assert (unchanged.status, unchanged.accepted_by, unchanged.accepted_reason) == ("completed", "", "")
+    assert (fresh(request).status, events(request)) == (status, before)
+
+
 @pytest.mark.parametrize(
     ("in_time", "status", "event"),
     [

@@ -4,7 +4,6 @@ import pytest
 
 from payments.models import FailureCode
 from payments.providers.base import SwapState, SwapStatus
-from payments.providers.registry import provider_name
 from payments.swaps.status import (
     Delivered,
     Ended,
@@ -145,7 +144,3 @@ def test_links_that_may_not(url: str | None) -> None:
 def test_a_providers_word_is_kept_short_and_printable() -> None:
     assert shown_status("DONE/COMPLETED") == "DONE/COMPLETED"
     assert shown_status("a\x00b\u202ec\n" + "d" * 100) == "abc" + "d" * 61
-
-
-def test_providers_have_names() -> None:
-    assert [provider_name(key) for key in ("lifi", "relay", "third")] == ["LI.FI", "Relay", "third"]

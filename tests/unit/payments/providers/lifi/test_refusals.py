@@ -118,17 +118,6 @@ def test_a_key_that_is_not_accepted_is_the_operators_to_hear_of(
     assert KEY not in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("http_status", "code"), [(409, 1007), (424, 1008), (500, 1006), (502, 1008), (503, 1008)]
-)
-def test_moved_price_or_failure_is_not_retried_here(http_status: int, code: int) -> None:
-    with answering((http_status, refusal(code, "Something behind it"))) as lifi:
-        with pytest.raises(ProviderDown) as down:
-            lifi.provider.quote(WANTED)
-        assert down.value.retry_after is None
-        assert len(lifi.asked) == 1
-
-
 def test_rate_limit_is_not_retried() -> None:
     limited = (429, refusal(1005, "Rate limit exceeded"))
     with answering(limited, ratelimit_reset="4000") as lifi:

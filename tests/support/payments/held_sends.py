@@ -1,0 +1,59 @@
+"""Workers that are killed while they send a transaction of the operator's account."""
+
+import json
+import threading
+from dataclasses import dataclass, field
+
+from payments.models import Relay
+from tests.fault_proxy import Exchange, truth
+from tests.leases import end_leases
+from tests.processes import Process
+
+# Longer than on an idle machine, where it takes seconds.
+PATIENCE = 180
+
+
+@dataclass
+class HeldSends:
+    """Fault: the node's answer to one send is held back, before or after the node has the transaction.
+
+    A transaction that was sent before is not held.
+    """
+
+    held: threading.Event = field(default_factory=threading.Event)
+    released: threading.Event = field(default_factory=threading.Event)
+    _until: int = 0
+    _is_taken: bool = False
+    _sent: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def hold(self, after: int, *, is_taken: bool) -> None:
+        """Hold back the answer to a send after so many others; `is_taken`: the node has got that transaction."""
+        self.held, self.released = threading.Event(), threading.Event()
+        with self._lock:
+            self._until, self._is_taken = after + 1, is_taken
+
+    def __call__(self, exchange: Exchange) -> None:
+        sent = json.dumps([each["params"] for each in exchange.questions])
+        with self._lock:
+            is_new = sent not in self._sent
+            self._sent.add(sent)
+            self._until -= is_new
+            is_held, held, released = is_new and self._until == 0, self.held, self.released
+        if not is_held:
+            truth(exchange)
+            return
+        if self._is_taken:
+            exchange.truth()
+        held.set()
+        released.wait(PATIENCE)
+        exchange.handler.close_connection = True  # its worker is dead
+
+
+def kill_while_sending(workers: list[Process]) -> None:
+    """Kill all workers, one of which sends a transaction for the first time."""
+    for each in workers:
+        each.kill()
+    stored = Relay.objects.filter(sent_at=None, ended_at=None)
+    assert stored.exists(), "the kill came between storing and sending"
+    end_leases()
