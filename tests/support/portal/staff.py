@@ -31,7 +31,7 @@ class Staff:
 
 
 def signed_in(role: str, merchant: Merchant | None = None, name: str = "") -> Client:
-    """Return the client of a new user with this role, signed in without a second factor."""
+    """Return the client of a new user with this role, who signed in without a second factor."""
     user = User.objects.create_user(name or f"{role} of {merchant and merchant.pk}")
     assign_role(user, role, merchant)
     client = Client()
