@@ -31,10 +31,7 @@ PATIENCE = 30_000
 
 @pytest.fixture(scope="session")
 def playwright() -> "Iterator[Playwright]":
-    from playwright.sync_api import (
-        expect,
-        sync_playwright,
-    )  # imported here because most tests need no browser
+    from playwright.sync_api import expect, sync_playwright  # here: most tests need no browser
 
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as started:

@@ -112,8 +112,6 @@ def create_on_solana(create: Create, solana_usdc: Token) -> Create:
 
 
 @pytest.fixture
-def routed(
-    service: str, swap_world: SwapWorld
-) -> SwapWorld:  # `service` switches swaps off, so it runs first
+def routed(service: str, swap_world: SwapWorld) -> SwapWorld:  # `service` switches swaps off
     """The service with all local chains and swaps between them."""
     return swap_world

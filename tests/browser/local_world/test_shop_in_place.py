@@ -44,9 +44,7 @@ def test_forged_message_marks_no_order_as_paid(world: World, page: Page) -> None
     _opened(world, page)
     forged = {"type": "status", "payment_request_id": "x", "status": "completed", "is_busy": False}
     inside = next(frame for frame in page.frames if "/pay/" in frame.url)
-    with page.expect_response(
-        "**/status"
-    ):  # after the checkout's message, the shop's page polls its own server
+    with page.expect_response("**/status"):  # after the message, the shop's page polls its server
         inside.evaluate(
             "([news, shop]) => parent.postMessage({ quittance: 1, ...news }, shop)", [forged, world.shop]
         )

@@ -159,9 +159,7 @@ def test_read_only_file_system_causes_no_logged_error(deployment: Deployment, sh
     assert "startup complete" in logs["events"]
     assert "/healthz" not in logs["events"], "--no-access-log was undone"
     errors = [line for log in logs.values() for line in log.splitlines() if " ERROR " in line]
-    assert [
-        line for line in errors if not line.endswith("/readyz")
-    ] == []  # these came before a worker had started
+    assert [line for line in errors if not line.endswith("/readyz")] == []  # from before a worker started
 
 
 def test_doctor_names_missing_settings_and_static_files(deployment: Deployment, shop: Crowd) -> None:

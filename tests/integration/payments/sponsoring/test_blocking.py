@@ -276,9 +276,7 @@ def test_token_that_fails_holds_up_no_other_token(own_world: SponsoringWorld) ->
     payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
     world.broadcast(route, signature)  # only the token's state and logs show this payment
     code = world.chain.rpc("eth_getCode", broken.token.contract_address, "latest")
-    world.chain.rpc(
-        "anvil_setCode", broken.token.contract_address, "0x60006000fd"
-    )  # as if the token were paused
+    world.chain.rpc("anvil_setCode", broken.token.contract_address, "0x60006000fd")  # a paused token
     assert world.work_until_decided(payment).status == "completed"
     stuck.refresh_from_db()
     assert (stuck.status, Relay.objects.count()) == ("pending", 0)

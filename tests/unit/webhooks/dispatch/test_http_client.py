@@ -127,7 +127,7 @@ def test_what_is_not_http_is_a_failure(sent: bytes, error: str) -> None:
         read_request(connection)
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
-        while connection.recv(65536):  # to close with unread data would reset the connection
+        while connection.recv(65536):  # close() with unread data would reset the connection
             pass
 
     with raw_server(other) as server:
