@@ -102,8 +102,7 @@ class CosignedPass(Pass):
             if _FINAL.is_reached(facts, snapshot.head):
                 self._end(relay, succeeded=facts.succeeded, fee=facts.network_fee)
             elif not facts.succeeded:
-                # The failed transaction counts against the payer at once: until it is final, many more could
-                # fail.
+                # The failure counts against the payer now: many more could fail before this one is final.
                 Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
             return True
         if hash_ in snapshot.contradicted:

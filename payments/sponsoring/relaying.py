@@ -150,7 +150,7 @@ class _Pass(Pass):
             if not done.succeeded:
                 self._postpone(relay.authorization)
         elif done is not None and not done.succeeded:
-            # The failed transaction counts against the payer at once: until it is deep, many more could fail.
+            # The failure counts against the payer now: many more could fail before this one is deep enough.
             Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
         elif done is None and not snapshot.contradicted.intersection(relay.hashes):
             self._end_foreign(relay)

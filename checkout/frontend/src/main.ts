@@ -1,4 +1,7 @@
-/** The checkout page. It connects the payment request's state with the payment flow, and selects the screen to show. */
+/**
+ * The checkout page. The page connects the payment request's state with the payment flow, and selects the screen to
+ * show.
+ */
 
 import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
@@ -263,8 +266,8 @@ class CheckoutPage {
   }
 
   /**
-   * Submit the transaction that may have paid. It doesn't count as this page's own: if it did not pay, the outcome of
-   * the batch is still unknown.
+   * Submit the transaction that may have paid. The transaction doesn't count as this page's own: if it did not pay, the
+   * outcome of the batch is still unknown.
    */
   private batchEnded(batch: batches.Batch, hash: string | null): void {
     const { tone, text } = batchNotice(batch);

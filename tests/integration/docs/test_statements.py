@@ -1,4 +1,4 @@
-"""What the pages state about limits, rotation, tasks and the security log is what the product does."""
+"""The product does what the docs say about limits, rotation, tasks and the security log."""
 
 import getpass
 import inspect
@@ -41,13 +41,13 @@ def _text(name: str) -> str:
 
 @pytest.fixture
 def ask(api: Api, usdc: Token) -> Callable[..., Any]:
-    """Return a caller that asks for a payment with these fields beside the needed ones."""
+    """Return a function that creates a payment request with these fields and the required ones."""
     needed = {"amount": "1", "token_id": usdc.id, "chain_id": usdc.chain_id, "recipient_address": WALLET}
     return lambda **fields: api.post("/api/payment-requests", {**needed, **fields})
 
 
 FIELDS = COMPONENTS["NewPaymentRequest"]["properties"]
-# `rows_by_code` would return the last row of a name; these are the first.
+# `rows_by_code` returns the last row of a name. These are the first rows.
 ROWS = {row[0].strip("`"): row[1] for row in reversed(list(table_rows(API))) if len(row) == 2}
 
 

@@ -1,4 +1,4 @@
-"""When a request ends without full payment, and what holds that off."""
+"""An unpaid request expires or can be cancelled, unless a payment holds it."""
 
 import json
 from collections.abc import Callable

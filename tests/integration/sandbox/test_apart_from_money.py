@@ -1,4 +1,4 @@
-"""A simulated payment is never mistaken for money, nor in its way, and production has none."""
+"""A simulated payment never counts as money and never blocks any. Production has no simulated payments."""
 
 import uuid
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def test_no_worker_asks_a_chain_about_simulated_objects(
     assert all(payment.lookup.finality_check_at is None for payment in stored)
     clock = Clock()
     run_workers(clock)
-    # The same for payments that are due, reopened or accepted.
+    # The same checks for payments that are due, reopened or accepted.
     for payment in stored.filter(status=Payment.Status.FAILED):
         of_payment = f"/api/payment-requests/{request.pk}/payments/{payment.pk}"
         api.post(f"{of_payment}/retry")
@@ -64,7 +64,7 @@ def test_no_worker_asks_a_chain_about_simulated_objects(
 
 
 def run_workers(clock: Clock) -> None:
-    """Run what each worker does with due work; none may ask a chain or a provider."""
+    """Run each worker's due work. No client of a chain or a provider may be used."""
 
     def no_client(chain: Chain) -> Any:
         raise AssertionError(f"{chain} was asked")

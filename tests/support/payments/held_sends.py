@@ -1,4 +1,4 @@
-"""Workers that are killed while they send a transaction of the operator's account."""
+"""Kill workers while they send a transaction of the gas account."""
 
 import json
 import threading
@@ -9,15 +9,15 @@ from tests.fault_proxy import Exchange, truth
 from tests.leases import end_leases
 from tests.processes import Process
 
-# Longer than on an idle machine, where it takes seconds.
+# Seconds. On an idle machine, the test takes a few.
 PATIENCE = 180
 
 
 @dataclass
 class HeldSends:
-    """Fault: the node's answer to one send is held back, before or after the node has the transaction.
+    """Fault: holds the node's response to one send, before or after the node gets the transaction.
 
-    A transaction that was sent before is not held.
+    A transaction that is sent a second time is not held.
     """
 
     held: threading.Event = field(default_factory=threading.Event)
@@ -28,7 +28,7 @@ class HeldSends:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def hold(self, after: int, *, is_taken: bool) -> None:
-        """Hold back the answer to a send after so many others; `is_taken`: the node has got that transaction."""
+        """Let `after` sends pass and hold the next one. `is_taken`: the node gets that transaction."""
         self.held, self.released = threading.Event(), threading.Event()
         with self._lock:
             self._until, self._is_taken = after + 1, is_taken
@@ -47,11 +47,11 @@ class HeldSends:
             exchange.truth()
         held.set()
         released.wait(PATIENCE)
-        exchange.handler.close_connection = True  # its worker is dead
+        exchange.handler.close_connection = True  # the worker that sent it is dead
 
 
 def kill_while_sending(workers: list[Process]) -> None:
-    """Kill all workers, one of which sends a transaction for the first time."""
+    """Kill all workers while one of them sends a transaction for the first time."""
     for each in workers:
         each.kill()
     stored = Relay.objects.filter(sent_at=None, ended_at=None)

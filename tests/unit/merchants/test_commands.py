@@ -14,7 +14,7 @@ from tests.conftest import Api
 
 
 def run(name: str, *arguments: str) -> str:
-    """Return what the command writes on standard output."""
+    """Return the command's standard output."""
     out = StringIO()
     call_command(name, *arguments, stdout=out)
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""An event exists if and only if the change that it tells of does, and is told once."""
+"""An event exists if and only if its change was committed, and is sent once."""
 
 import json
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def test_created_is_current_time_and_grows_if_clock_goes_back(record: Record) ->
     began = datetime.now(UTC)
     first = record()
     assert timedelta(0) <= first.created - began < timedelta(seconds=5)
-    ahead = began + timedelta(hours=1)  # as a machine whose clock is wrong would have written it
+    ahead = began + timedelta(hours=1)  # as a machine with a wrong clock would write it
     Event.objects.update(created=ahead)
     second, third = record(), record()
     assert ahead < second.created < third.created < ahead + timedelta(seconds=1)

@@ -1,4 +1,4 @@
-"""kill -9 of all workers in the middle of 50 sponsored payments: each is paid once, without a gap in the nonces."""
+"""All workers get kill -9 during 50 sponsored payments. Each is paid once, and the nonces have no gap."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -30,7 +30,7 @@ SEND = "eth_sendRawTransaction"
 
 @pytest.fixture
 def node(chain: Chain) -> Iterator[FaultProxy]:
-    """A proxy before a chain of its own that mines a block each second. It is the chain's only node."""
+    """A proxy, which is the only node of a separate chain. The chain mines a block each second."""
     running = anvil.start(chain_id=chain.pk, block_time=1)
     try:
         with proxying(running.url) as proxy:
@@ -48,7 +48,7 @@ def world(node: FaultProxy, chain: Chain, merchant: Merchant, public: Api, setti
 
 
 def submissions(world: SponsoringWorld) -> Iterator[Callable[[], Any]]:
-    """Sign for new requests by several payers; return the calls that submit the signatures."""
+    """Have several payers sign for new requests; return the calls that submit the signatures."""
     payers = [Account.create() for _ in range(PAYERS)]
     for payer in payers:
         deploy.mint(world.chain.url, world.token.contract_address, payer.address, 10**9)
@@ -59,7 +59,7 @@ def submissions(world: SponsoringWorld) -> Iterator[Callable[[], Any]]:
 
 
 def stored(world: SponsoringWorld, request: PaymentRequest, route: str, signature: str) -> str:
-    """Submit the signature, again while the node is too busy, as a client does; return the payment's status."""
+    """Submit the signature, with retries while the node is busy, as clients do; return the payment's status."""
     while (answer := world.submit(request, route, signature, None)).status_code == 503:
         assert answer.json()["error"]["code"] == "node_unavailable"
     assert answer.status_code == 201
@@ -90,7 +90,7 @@ def test_fifty_signatures_and_killed_workers(
             sends.hold(after, is_taken=is_taken)
             workers = start_workers(world, tmp_path)
         eventually(sends.held.is_set, "a worker sends a transaction", PATIENCE)
-        # One of two workers dies, maybe the one that sends. Then the other one takes over when the lease ends.
+        # One of two workers dies, perhaps the one that is sending. The other takes over when the lease ends.
         workers.pop().kill()
         sends.released.set()
         node.heal()

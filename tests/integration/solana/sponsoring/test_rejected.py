@@ -1,4 +1,4 @@
-"""Transactions that no node accepts, that fail in a block, or that are no longer needed."""
+"""Sponsored transactions that nodes reject, that fail in a block, or that are no longer needed."""
 
 import base64
 from typing import Any
@@ -20,7 +20,7 @@ from tests.verifying import relay_due
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let the nodes reject each transaction; return those that were sent to them."""
+    """Make the nodes reject each transaction; return a list of those that were sent."""
     raws: list[str] = []
 
     def reject(_: CosigningReader, raw: str, **__: Any) -> Sent:

@@ -1,4 +1,4 @@
-"""An amount is `digits[.digits]` in a string; anything else is rejected with the code of the rule that it breaks."""
+"""An amount is a string `digits[.digits]`. Anything else is rejected with the code of the broken rule."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ NOT_STRINGS: list[Any] = [
     [], ["1"], {}, {"raw": "1"}, b"1", object(),
 ]  # fmt: skip
 
-# tests/support/api/corpora/amounts.txt has the whole table, for calls of the API.
+# The complete table for the API is in tests/support/api/corpora/amounts.txt.
 MALFORMED = [
     "", ".", "1.", ".5", "1.2.3", "1,5", "1,000.50", "1_000", "1 000", "½", "²", "+1", "-1.5", "−1",
     " 1", "1\n", "1\x00", "1\u200b", "\ufeff1", "1e3", "1E-1", "NaN", "Infinity", "null", "0x10", "$1", "1%", "1k",

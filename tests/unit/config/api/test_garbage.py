@@ -44,7 +44,7 @@ def test_garbage_for_an_id_is_a_404(raw: Raw, method: str, path: str) -> None:
 
 @pytest.fixture
 def made(raw: Raw, order: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    """A payment request that exists."""
+    """An existing payment request."""
     import json
 
     created: dict[str, Any] = raw(json.dumps(order()).encode()).json()

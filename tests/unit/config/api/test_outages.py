@@ -1,4 +1,4 @@
-"""When a part of the service is down, callers get a plain 503 without internals."""
+"""If a part of the service is down, callers get a plain 503 without internal details."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ CALLS = [
 
 
 def failing_in_postgresql(sqlstate: str) -> Callable[..., Any]:
-    """Return a wrapper that lets PostgreSQL itself raise this error instead of executing a statement."""
+    """Return a wrapper that makes PostgreSQL raise this error in place of each statement."""
 
     def fail(execute: Callable[..., Any], _sql: str, _params: Any, many: bool, context: Any) -> Any:
         raised = f"DO $$ BEGIN RAISE EXCEPTION '{SECRET}' USING ERRCODE = '{sqlstate}'; END $$"
@@ -64,7 +64,7 @@ def test_a_database_that_is_away_is_503_with_a_time_to_come_back(
     ("sqlstate", "status"),
     [
         ("57P01", 503),
-        ("42P01", 500),  # an error of ours: repeating the call can't help
+        ("42P01", 500),  # a defect of the product: a retry can't help
     ],
 )
 @pytest.mark.django_db(transaction=True)

@@ -1,4 +1,4 @@
-"""Which errors of PostgreSQL are outages, by SQLSTATE and not by exception class."""
+"""The SQLSTATE decides whether a PostgreSQL error is an outage, not the exception's class."""
 
 import logging
 
@@ -48,7 +48,7 @@ def test_sqlstate_of_the_cause_decides_over_the_class() -> None:
 
 
 def lines(*exceptions: BaseException) -> list[str]:
-    """Return what is logged if a call fails by each of these, one after the other."""
+    """Return the log lines if calls fail with these errors, one after another."""
     once, logged = OutagesInOneLine(clock=lambda: 0.0), []
     for exception in exceptions:
         info = (type(exception), exception, None)

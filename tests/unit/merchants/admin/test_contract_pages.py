@@ -1,4 +1,4 @@
-"""Contract recipients are confirmed in the portal by a fresh code of the second factor, and in no other way."""
+"""In the portal, contract recipients are confirmed only with a new code of the second factor."""
 
 import pytest
 
@@ -11,7 +11,7 @@ SECOND = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 @pytest.fixture
 def alice(merchant: Merchant) -> Staff:
-    """Alice's own member of staff."""
+    """A member of Alice's staff."""
     return Staff("alice", "merchant", merchant)
 
 

@@ -1,4 +1,4 @@
-"""Merchants are made and changed in the portal, with a theme that customers can read."""
+"""Merchants are created and changed in the portal. Customers can read every theme."""
 
 from typing import Any
 

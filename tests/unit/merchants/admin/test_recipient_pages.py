@@ -1,4 +1,4 @@
-"""The portal changes allowed recipients by a fresh code of the second factor, and in no other way."""
+"""In the portal, allowed recipients are changed only with a new code of the second factor."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def olga(merchant: Merchant) -> Staff:
 
 @pytest.fixture
 def alice(merchant: Merchant) -> Staff:
-    """Alice's own member of staff."""
+    """A member of Alice's staff."""
     return Staff("alice", "merchant", merchant)
 
 
@@ -103,7 +103,7 @@ def test_six_wrong_codes_are_the_last_for_a_while(merchant: Merchant, alice: Sta
 
 @pytest.mark.parametrize("name", ["allow-recipient", "disallow-recipient"])
 def test_who_has_no_second_factor_is_led_to_setting_one_up(merchant: Merchant, name: str) -> None:
-    """A staging deployment needs a password only, except for this."""
+    """For everything else, a staging deployment requires only a password."""
     listed(merchant, WALLET)
     client = signed_in(Role.OWNER, merchant)
     row = AllowedRecipient.objects.get()

@@ -1,4 +1,4 @@
-"""Operators invite users and change their roles; each change is logged, and users keep their own role."""
+"""Operators invite users and change their roles, but not their own. Each change is logged."""
 
 import getpass
 import re

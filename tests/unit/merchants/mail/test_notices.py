@@ -1,4 +1,7 @@
-"""Members choose their notices in the portal, and unsubscribe by a link or by their mail program."""
+"""Members choose their notices in the portal.
+
+They unsubscribe with a link, or with a button of their mail program.
+"""
 
 import re
 
@@ -37,7 +40,7 @@ def chosen(staff: Staff) -> list[str] | None:
 
 
 def mailed(merchant: Merchant, kind: NoticeKind = NoticeKind.ATTENTION, **more: bool) -> list[str]:
-    """Return who gets a notice of this kind."""
+    """Return the recipients of a notice of this kind."""
     Mail.objects.all().delete()
     notify(merchant, kind, "News", "Something happened.\n", **more)
     return sorted(Mail.objects.values_list("recipient", flat=True))
@@ -177,7 +180,7 @@ def test_sign_in_is_told_to_the_member_who_wants_it(merchant: Merchant, owner: S
         staff.client.post(
             "/admin/login/", {"username": staff.user.username, "password": "correct horse battery staple"}
         )
-        assert not Mail.objects.exists()  # The password alone is no sign-in.
+        assert not Mail.objects.exists()  # a password alone is not a sign-in
     for staff in (owner, viewer):
         staff.client.post("/admin/sign-in/code/", {"code": staff.fresh_code()})
     letter = Mail.objects.get()

@@ -1,4 +1,4 @@
-"""An invitation's link makes one account, once, with the invited person's own password and the invited role."""
+"""An invitation's link creates one account, once, with the invited role. The invited person chooses the password."""
 
 import re
 from datetime import timedelta

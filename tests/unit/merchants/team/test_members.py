@@ -1,4 +1,4 @@
-"""Owners change roles and remove members; each change takes effect at once, and an owner always remains."""
+"""Owners change roles and remove members. Each change takes effect immediately, and at least one owner remains."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Payment requests and payment links are created in the portal by the services that the API uses."""
+"""The portal creates payment requests and payment links with the same services as the API."""
 
 import re
 from typing import Any
@@ -29,7 +29,7 @@ REQUEST, LINK = "/admin/payments/paymentrequest/add/", "/admin/payments/paymentl
 
 @pytest.fixture
 def finance(merchant: Merchant) -> Client:
-    """The merchant's bookkeeper, signed in."""
+    """The merchant's signed-in bookkeeper."""
     return signed_in(Role.FINANCE, merchant, "fin@alice.example")
 
 
@@ -39,7 +39,7 @@ def form_id(client: Client, path: str) -> str:
 
 
 def filled(client: Client, path: str, usdc: Token, **different: str) -> dict[str, str]:
-    """Return the form for an amount of USDC, with what is to differ."""
+    """Return the form for an amount of USDC, with these changes."""
     terms = {"form_id": form_id(client, path), "amount": "12.50", "currency": "", "token": str(usdc.pk)}
     own = {"name": "Tasting"} if path == LINK else {}
     return {**terms, **own, "recipient_address": RECIPIENT, "description": "", **different}

@@ -1,4 +1,7 @@
-"""The dashboard: exact figures of the right merchant, and every concern with the list that shows just as many."""
+"""The dashboard shows exact figures of the right merchant.
+
+Each kind of case has a list with exactly that many rows.
+"""
 
 import json
 import re
@@ -292,7 +295,7 @@ def test_dashboard_query_count_is_constant_without_nodes(
     opened(admin_client)
     with CaptureQueriesContext(connection) as few:
         page = opened(admin_client, days="90")
-    assert "unknown" in text_of(page)  # no worker has checked the chain, and the page doesn't
+    assert "unknown" in text_of(page)  # no worker has checked the chain, nor does the page
     for number in range(5):
         other = Token.objects.create(
             chain=token.chain, symbol=f"T{number}", name="T", decimals=6, contract_address=f"0x{number:040x}"
@@ -371,7 +374,7 @@ def test_no_note_on_missing_values_if_none_is_missing(
 ) -> None:
     payment = paid(
         a_request(merchant, token, NOW), NOW
-    )  # a day that is counted again, also just after midnight
+    )  # this day is counted again, even just after midnight
     payment.value = {"currency": "EUR", "amount": "9.00", "rate": "0.9", "estimated": True}
     payment.save()
     update_statistics()

@@ -1,4 +1,4 @@
-"""Actions of staff: confirmed, run once by the API's services, and only with permission."""
+"""Staff actions need a confirmation and a permission. They run once, with the API's own services."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ ACTIONS = ("retry", "look", "accept")
 
 
 def last_change() -> tuple[str, str, str]:
-    """Return the last line of the history: from, to, actor."""
+    """Return the newest row of the history: from, to, actor."""
     row = Transition.objects.latest("id")
     return row.from_status, row.to_status, row.actor
 

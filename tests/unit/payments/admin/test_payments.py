@@ -1,4 +1,4 @@
-"""Search finds requests and payments by any identifier; their pages are read-only."""
+"""Search finds requests and payments by any identifier. Their pages are read-only."""
 
 import csv
 from collections.abc import Callable
@@ -50,7 +50,7 @@ NAMES = {
 
 @pytest.fixture
 def wanted(make: Make) -> Payment:
-    """A failed payment of a request beside an unrelated one."""
+    """A failed payment of a request. There is also an unrelated request with a failed payment."""
     other, request = make("order-1"), make("order-2/ä")
     fail(other, "0x" + "cd" * 32)
     Payment.objects.update(from_address="0x" + "3" * 40)
@@ -199,7 +199,7 @@ def test_nothing_is_made_changed_or_deleted(
         "transition": Transition.objects.all()[0],
     }[model]
     at = f"/admin/payments/{model}"
-    # A request is created with a form of its own (test_creating.py), never from fields.
+    # A special form creates requests (test_creating.py), not a form of all fields.
     statuses = {200} if model == "paymentrequest" else {403}
     assert {
         admin_client.get(f"{at}/add/").status_code,
@@ -239,7 +239,7 @@ def test_list_query_count_does_not_grow_with_its_length(admin_client: Client, ma
 
 
 def test_refunds_of_lists_and_exports_are_read_together(admin_client: Client, make: Make) -> None:
-    """The badges and the amounts of each row are net of its refunds."""
+    """Each row's badges and amounts are net of its refunds."""
 
     def another() -> None:
         request = make()

@@ -1,4 +1,4 @@
-"""Refunds are created and cancelled in the portal, by the API's own services and rules; the merchant's wallet signs."""
+"""The portal creates and cancels refunds with the API's services and rules. The merchant's wallet signs them."""
 
 import re
 
@@ -87,7 +87,7 @@ def test_each_wrong_field_is_named_and_keeps_what_was_entered(
     for text in entered.values():
         assert f'value="{text}"' in page.content.decode()
     assert not Refund.objects.exists()
-    # The corrected form works, with what the page now holds.
+    # The corrected form works with the values that the page now shows.
     corrected = {**form, "amount": "1", "recipient_address": CUSTOMER}
     assert admin_client.post(action_url(paid, "refund"), corrected).status_code == 302
     assert Refund.objects.get().amount == 1_000_000
@@ -95,7 +95,7 @@ def test_each_wrong_field_is_named_and_keeps_what_was_entered(
 
 @pytest.fixture
 def paid_by_two(make: Make) -> PaymentRequest:
-    """A request of which one wallet paid 4 USDC and another one 6.50."""
+    """A request to which one wallet paid 4 USDC and another 6.50."""
     request = make("order-8")
     for amount, payer in ((4_000_000, SENDER), (6_500_000, RECIPIENT)):
         payment = pay(request, amount)

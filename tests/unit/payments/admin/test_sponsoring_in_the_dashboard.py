@@ -1,4 +1,4 @@
-"""Sponsored payments on the dashboard: accounts for operators, saved fees for merchants."""
+"""The dashboard shows the gas accounts to operators, and the saved network fees to merchants."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ TROUBLE = "Sponsored payments in trouble"
 
 @pytest.fixture
 def account(chain: Chain, settings: Settings) -> GasAccount:
-    """The operator's account, on a chain where it sponsors payments for one coin a day."""
+    """The gas account on a chain where the operator sponsors payments, with a budget of one coin a day."""
     settings.SPONSOR_KEYS = {"evm": SPONSOR_KEY}
     settings.SPONSOR_DAILY_BUDGET = {chain.pk: Decimal(1)}
     Chain.objects.update(explorer_url="https://explorer.example")
@@ -44,7 +44,7 @@ def opened(client: Client) -> Any:
 
 
 def section(page: Any, name: str) -> str:
-    """Return the text of a section of the page; empty without it."""
+    """Return the text of a section of the page, or "" if there is none."""
     found = re.search(rf'<section aria-labelledby="{name}">(.*?)</section>', page.content.decode(), re.DOTALL)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", found[1])) if found else ""
 

@@ -1,4 +1,4 @@
-"""The portal's page of what waits at deposit addresses: amounts, what is unknown, and who gets the transactions."""
+"""The portal's page of balances waiting at deposit addresses: amounts, unknown balances, and access to transactions."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What native coin at a deposit address counts for; the rows are those of the second table in docs/states.md."""
+"""The credit for native coin at a deposit address: each row of the second table in docs/states.md."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,7 +40,7 @@ def verdict(*transfers: Transfer, evidence: Evidence | None = None, **different:
 
 
 def difference(received: int, before: int = 0) -> Any:
-    """Return the verdict on a reading of the address's balance."""
+    """Return the verdict for this balance of the address."""
     lookup = Lookup(of_payment=Payment(deposit_sequence=1), transaction_hash=f"{ADDRESS}:1")
     facts = facts_of_reading(lookup, Reading(BLOCK, received), before)
     terms = Terms(1, "", "ETH", 18, MERCHANT, NOON, Evidence(OURS, deposit_address=ADDRESS), {}, NOON)
@@ -211,7 +211,7 @@ def test_hash_of_another_requests_address_is_not_attached(
 def test_small_transaction_that_is_submitted_does_not_wait(
     request_: PaymentRequest, nodes: CoinChain
 ) -> None:
-    """It would hold its request until the group's block is final."""
+    """Otherwise, it would hold its request until the group's block is final."""
     clock = Clock()
     nodes.finalized = 0
     hash_ = nodes.pay(request_.deposit_address, 1)

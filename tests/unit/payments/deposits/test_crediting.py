@@ -1,4 +1,4 @@
-"""Payments by deposit address are stored like all others: each transfer counts once, for the request of its address."""
+"""Payments by deposit address are stored like others. Each transfer counts once, for the request of its address."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -87,7 +87,7 @@ def test_nobody_signs_for_the_refund_of_a_payment_by_address(request_for: Make) 
 
 
 def test_arrival_before_the_address_was_shown_is_not_credited(request_for: Make) -> None:
-    """Its sweep was not known as one, so the merchant may have accepted it."""
+    """The service could not recognise its sweep as one. So the merchant may have accepted the sweep as a payment."""
     nodes, clock, request = KnownTransactions(), Clock(), request_for()
     address = give_address(request, 1)
     DepositAddress.objects.update(shown_at=timezone.now() + timedelta(minutes=2))

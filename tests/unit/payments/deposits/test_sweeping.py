@@ -1,4 +1,4 @@
-"""`manage.py build_sweep` sweeps what one merchant's addresses hold, each asset once, in batches."""
+"""`manage.py build_sweep` sweeps the balances of one merchant's addresses, each asset once, in batches."""
 
 import json
 from collections.abc import Callable

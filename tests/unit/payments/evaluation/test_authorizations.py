@@ -1,4 +1,4 @@
-"""A transfer that the payer authorized belongs to the request it was signed for, from any sender."""
+"""An authorized transfer belongs to the request for which it was signed, whoever sends it."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -40,7 +40,7 @@ def verdict(known: Evidence, *transfers: Transfer, **different: Any) -> Any:
 
 
 def credited(known: Evidence, *transfers: Transfer, **facts: Any) -> tuple[int, str] | str:
-    """Return the credited amount and what bound it, or the failure's code."""
+    """Return the credited amount and its binding, or the failure code."""
     result = verdict(known, *transfers, **facts)
     if isinstance(result, Paid):
         return result.bound.amount, result.bound.by.value
@@ -93,7 +93,7 @@ def test_money_that_passed_through_the_recipient_does_not_count() -> None:
 
 
 def test_authorization_for_another_request_is_never_ours() -> None:
-    """Neither a reference that the relayer appended, nor a proof, an id or an acceptance claims it."""
+    """No reference (which a relayer may append), proof, id or acceptance can claim it."""
     theirs = evidence(authorizations={(PAYER, NONCE): False})
     assert credited(theirs, paid()) == FailureCode.TRANSACTION_NOT_BOUND
     assert credited(theirs, paid(made_by=PAYER)) == FailureCode.TRANSACTION_NOT_BOUND
@@ -147,7 +147,8 @@ def test_swap_of_the_same_amount_is_not_the_authorized_transfer() -> None:
         assert isinstance(result, Refused), is_ours
 
 
-# --- other bindings beside it ---------------------------------------------------------------------------------------
+# --- other bindings in the same transaction
+# -------------------------------------------------------------------------
 
 
 def test_authorization_beside_a_reference_is_one_payment() -> None:

@@ -1,4 +1,7 @@
-"""What a thief puts beside a customer's payment does not spoil it. The model found these; each is a pure test here."""
+"""A thief can't spoil a customer's payment by adding to its transaction.
+
+The model found these cases. Each is kept here as a test of a pure function.
+"""
 
 from datetime import UTC, datetime
 

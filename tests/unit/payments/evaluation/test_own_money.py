@@ -1,6 +1,6 @@
-"""What the recipient sends back in the transaction is the payer's own loss, never that of another payer beside it.
+"""Money that the recipient sends back reduces its payer's own payment, never another payer's in the same transaction.
 
-The model found these; each is kept here as a pure test.
+The model found these cases. Each is kept here as a test of a pure function.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ def credited(moves: tuple[Transfer, ...], evidence: Evidence) -> list[tuple[str,
 def test_return_reduces_thiefs_claim_not_the_filled_order(
     sender: str,
 ) -> None:
-    """The order is filled out of the thief's account (a pull) or by the bridge, in the thief's transaction."""
+    """In the thief's transaction, the order is filled from the thief's account (a pull) or by the bridge."""
     filled = Transfer("0", "token", sender, "merchant", 10)
     for own in (OWN, Transfer("1", "token", "contract", "merchant", 5, (OURS,), "contract")):
         moves = (filled, own, BACK)
@@ -56,7 +56,10 @@ def test_solana_delivery_gain_does_not_hide_thiefs_return() -> None:
 
 
 def test_payment_after_repaid_loan_needs_merchant_review() -> None:
-    """The account that it was lent to pays as much back, but that may be another customer's delivery out of it."""
+    """The borrower's account pays the same amount back.
+
+    But it may be a delivery for another customer from that account.
+    """
     lent = Transfer("0", "token", "merchant", "pool", 5)
     repaid = Transfer("1", "token", "pool", "merchant", 5)
     paid = Transfer("2", "token", "wallet", "merchant", 5, (OURS,), "wallet")

@@ -1,4 +1,4 @@
-"""Payment links over the API: what they accept, and the payment requests that they create."""
+"""Payment links by the API: accepted input, and the payment requests that they create."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ Order = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def terms(order: Order) -> Order:
-    """Return the body of a valid call that creates a link; an amount of None leaves it out."""
+    """Return a function that makes a valid body for creating a link. An amount of None is left out."""
 
     def build(**different: Any) -> dict[str, Any]:
         body = {**order(), "name": "Tasting", **different}
@@ -295,7 +295,7 @@ def test_inactive_link_takes_no_request_until_it_is_on_again(api: Api, terms: Or
         "payment_link",
     )
     assert PaymentRequest.objects.count() == 1
-    # The open request is still paid.
+    # The open request can still be paid.
     credit(PaymentRequest.objects.get(), 10_500_000)
     assert api.get(f"{REQUESTS}/{opened['id']}").json()["status"] == "completed"
     patch(api, link, is_active=True)

@@ -1,4 +1,4 @@
-"""The sources that answer with a whole list: what they make of a sound list, a hostile one, and of time that passes."""
+"""Sources that return a whole list of rates: valid lists, hostile lists, and lists that get old."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def exchanges() -> Iterator[Exchanges]:
 
 
 class Clock:
-    """The wall clock and the monotonic one, which move together."""
+    """The wall clock and the monotonic clock, which advance together."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, now: datetime) -> None:
         self.now = now
@@ -236,9 +236,9 @@ def test_malformed_reference_rates_are_refused(body: bytes) -> None:
     ("now", "is_seen"),
     [
         (datetime(2026, 11, 27, 17, 1, tzinfo=UTC), True),  # Friday evening
-        (datetime(2026, 11, 30, 16, 59, tzinfo=UTC), True),  # before Monday's list is due
+        (datetime(2026, 11, 30, 16, 59, tzinfo=UTC), True),  # Monday's list isn't due yet
         (datetime(2026, 11, 30, 17, 1, tzinfo=UTC), False),
-        (datetime(2026, 11, 26, 12, tzinfo=UTC), False),  # of tomorrow
+        (datetime(2026, 11, 26, 12, tzinfo=UTC), False),  # the list of a future day
     ],
 )
 def test_reference_rates_are_good_until_the_next_are_due(

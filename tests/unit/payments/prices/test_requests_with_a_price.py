@@ -1,4 +1,4 @@
-"""A request with a price: converted once, at a rate that independent sources agree on."""
+"""A request with a price is converted once, at a rate on which independent sources agree."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -45,7 +45,7 @@ def test_the_amount_follows_from_the_price_and_the_rate(
     request = answer.json()
     assert request["price"] == PRICE
     rate = request["rate"]
-    # The median of each pair, crossed: 1.00005 / 1.0983.
+    # The quotient of both pairs' medians: 1.00005 / 1.0983.
     assert Decimal(rate["value"]) == Decimal("0.910543567331")
     assert (rate["currency"], rate["token"], rate["sources"]) == ("EUR", "USDC", ["coinbase", "kraken"])
     exact = Fraction("1.00005") / Fraction("1.0983")

@@ -1,4 +1,4 @@
-"""Each rate source alone: what it makes of a sound answer, and of each fault."""
+"""Each rate source alone: its rate from a valid response, and its error for each fault."""
 
 import json
 import threading
@@ -45,7 +45,7 @@ def ago(seconds: float) -> str:
     return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
 
 
-# What an exchange may answer whose connection is fine, and that is no rate.
+# Responses over a working connection that contain no rate.
 ANY: dict[str, tuple[int, bytes]] = {
     "down": (503, b"{}"),
     "an error": (500, b""),
@@ -318,7 +318,7 @@ def test_contract_without_feed_does_not_hide_other_feeds(latest: Any, decimals: 
 
 
 class FakeNode:
-    """The feeds of one chain: a price, a failure, or no answer until the test is over."""
+    """The feeds of one chain: each returns a price, fails, or doesn't respond until the test ends."""
 
     def __init__(self, says: Any) -> None:
         self.says = says

@@ -1,4 +1,7 @@
-"""What of a provider's offers a customer may see: all seven checks, by offers that are honest but for one thing."""
+"""The offers that a customer may see.
+
+All seven checks are tested with offers that are honest except for one thing.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""A failed refund that is built again takes its amount back before its transaction is returned, or is refused."""
+"""A failed refund takes its amount back when it is built again, before its transaction is returned.
+
+Or it is rejected.
+"""
 
 from typing import Any
 
@@ -20,7 +23,7 @@ Status = Refund.Status
 
 
 def fail(refund: Refund) -> Payment:
-    """A transaction of the refund is submitted and reverted."""
+    """Submit a transaction of the refund that reverts; return its payment."""
     with transaction.atomic():
         sandbox_payments.fail(lock_request(carrier_of(refund).pk), WHY)
     return Payment.objects.filter(request=carrier_of(refund)).latest("created_at")
@@ -31,12 +34,12 @@ def build(refund: Refund) -> None:
 
 
 def left(request: PaymentRequest) -> int:
-    """What can be refunded of the request."""
+    """Return the amount of the request that can be refunded."""
     return services.refundable(PaymentRequest.objects.get(pk=request.pk)).left
 
 
 def refused(code: ErrorCode, call: Any, *args: Any, **options: Any) -> None:
-    """Check that the call is refused with this code, and changes no refund and no history."""
+    """Check that the call is rejected with this code, and changes neither refunds nor the history."""
     before = list(Refund.objects.values()), list(Transition.objects.values_list("pk", flat=True))
     with pytest.raises(ApiError) as error:
         call(*args, **options)
@@ -46,7 +49,7 @@ def refused(code: ErrorCode, call: Any, *args: Any, **options: Any) -> None:
 
 @pytest.fixture
 def failed(paid: PaymentRequest) -> Refund:
-    """A refund of everything, of which a transaction was reverted."""
+    """A refund of the full amount whose transaction reverted."""
     refund = create(paid)
     build(refund)
     fail(refund)
@@ -80,7 +83,10 @@ def test_failure_after_rebuild_frees_the_amount(paid: PaymentRequest, failed: Re
 
 
 def test_repeated_failure_of_earlier_transaction_frees_nothing(paid: PaymentRequest, failed: Refund) -> None:
-    """Finality checks and retries reopen it, while the newer transaction may be signed and on its way."""
+    """Finality checks and retries can reopen the earlier payment.
+
+    Meanwhile, the newer transaction may be signed and sent.
+    """
     earlier = Payment.objects.get(request=carrier_of(failed))
     build(failed)
     change(earlier, status="pending", failure_code="", next_check_at=timezone.now())

@@ -1,4 +1,4 @@
-"""The payment request that carries a refund is in nothing that shows a merchant's payment requests."""
+"""A payment request that represents a refund is hidden everywhere that shows a merchant's payment requests."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ from tests.support.portal.payment_rows import HASH, SENDER, Make
 
 @pytest.fixture
 def carrier(make: Make) -> PaymentRequest:
-    """A carrier that looks as if it needed attention for every reason, with a completed payment."""
+    """A refund's request with a completed payment. By its columns, it would need attention for every reason."""
     request, carrier = make("order-1"), make()
     now = timezone.now()
     refund = PaymentRequest.objects.filter(pk=carrier.pk)

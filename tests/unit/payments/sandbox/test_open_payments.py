@@ -1,4 +1,4 @@
-"""Simulated payments that stay open: what they hold, what decides them, and how they end by themselves."""
+"""Simulated payments that stay open: they hold requests, get decided, or end by themselves."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -66,7 +66,7 @@ def test_pending_payment_holds_for_15_minutes_and_pays_late(api: Api, request_in
     request = request_in("overdue")
     (payment,) = simulate(api, request, "pending")["payments"]
     now = timezone.now()
-    # The request's end was a minute ago.
+    # The request expired a minute ago.
     assert expire_due(now + timedelta(minutes=13)) == 0
     assert expire_due(now + timedelta(minutes=15)) == 1
     body = simulate(api, request, "paid")

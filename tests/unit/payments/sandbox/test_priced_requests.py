@@ -1,4 +1,4 @@
-"""The sandbox's outcomes for a request with a price, which holds for 120 seconds after the end."""
+"""The sandbox's outcomes for a request with a price. The price holds until 120 seconds after the expiry."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,7 +16,7 @@ RATE = {"value": "0.91", "currency": "EUR", "token": "USDC", "sources": ["a", "b
 HALF = AMOUNT // 2
 MORE = AMOUNT + AMOUNT // 10
 LONG_AGO = "expired for longer than the price holds"
-# The request's status, what is paid, whether late, and the events; None: 409, and nothing changes.
+# The request's status, the paid amount, whether it is late, and the events. None: 409, and nothing changes.
 TABLE: dict[tuple[str, str], tuple[str, int, bool, list[str]] | None] = {
     ("active", "paid"): ("completed", AMOUNT, False, ["payment.succeeded: completed"]),
     ("active", "underpaid"): ("active", HALF, False, ["payment.partially_paid: active"]),

@@ -1,4 +1,4 @@
-"""What a provider's word means, and what of it may be kept and shown: pure functions."""
+"""The meaning of a provider's status, and the parts of it that may be stored and shown."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Owners and developers set up, test and rotate their endpoint in the portal; a fresh code shows the secret."""
+"""Owners and developers set up, test and rotate their endpoint in the portal.
+
+A new code of the phone shows the secret.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Deliveries by the API: what was sent, each attempt, and sending it again."""
+"""Deliveries by the API: the sent body, each attempt, and redelivery."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""POST /api/webhooks/test sends one sample, at once, and tells how it went."""
+"""POST /api/webhooks/test sends one test event immediately, and returns the result."""
 
 import json
 from datetime import timedelta

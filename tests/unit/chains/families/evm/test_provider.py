@@ -1,4 +1,7 @@
-"""web3 uses our transport: its limits, fail-over and chain check, no calls of its own, only valid results."""
+"""web3 uses our transport with its limits, fail-over and chain check.
+
+It makes no calls itself and gets only valid results.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

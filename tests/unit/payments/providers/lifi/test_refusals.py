@@ -1,4 +1,4 @@
-"""No route of LI.FI is an offer's outcome with a reason; a failed call is an outage."""
+"""If LI.FI has no route, there is no offer, but a reason. If a call fails, that is an outage."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ NO_QUOTE = "No available quotes"
 
 
 def newer(*codes: str) -> dict[str, Any]:
-    """The errors of a rejection in their newer shape."""
+    """Return the errors of a rejection in their newer format."""
     paths = [{"overallPath": f"42161:USDT-{code}", "subpaths": {"a": [tool_error(code)]}} for code in codes]
     return {"filteredOut": [{"overallPath": "x", "reason": "It was hidden."}], "failed": paths}
 

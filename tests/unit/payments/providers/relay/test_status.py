@@ -1,4 +1,7 @@
-"""What Relay says of a swap becomes one of our states; a delivery is a claim that names its transaction."""
+"""Relay's status of a swap is mapped to one of ours.
+
+A reported delivery is only a claim, which names its transaction.
+"""
 
 import json
 from typing import Any
