@@ -223,7 +223,7 @@ def _merchant(random: str, size: Size) -> str:
 
 
 def _requests(size: Size) -> str:
-    """Generate requests. Their number grows each week, and varies by weekday. Most are paid within a minute or two."""
+    """Generate requests, more of them each week, and varying by weekday. Most are paid within a minute or two."""
     tokens = Token.objects.filter(is_active=True).count()
     return f"""
         WITH merchants AS MATERIALIZED (SELECT array_agg(id ORDER BY name) AS ids FROM merchants_merchant),

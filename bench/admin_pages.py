@@ -34,7 +34,7 @@ _SETTINGS = {
 GOAL_MS = 200
 ROUNDS = 20
 LONGEST_MS = 10_000
-# Pages as members of the largest merchant see them. They have only that merchant's rows.
+# Pages as members of the largest merchant see them, with only that merchant's rows.
 OF_MERCHANT_STAFF = (
     "dashboard, 90 days",
     "keys",

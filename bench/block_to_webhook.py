@@ -6,7 +6,7 @@ local chain and a receiver. In each round, 50 payments of ten merchants are mine
 have enough confirmations. The time of a block is the time at which this process sees it, by polling every few
 milliseconds.
 
-The floor is the fastest program that does the same: a loop polls the head, reads the 50 receipts in one batch, and
+The floor is the fastest program that does the same. Its loop polls the head, reads the 50 receipts in one batch, and
 posts 50 bodies over one connection.
 """
 

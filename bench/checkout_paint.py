@@ -5,7 +5,8 @@
 The product runs as in production: gunicorn, with collected and compressed static files. DevTools slows down the CPU (4
 times) and the network. The first network is slow 4G as in Lighthouse: 562.5 ms for each request, 1.44 Mbit/s down. The
 second one is weak: 400 ms, 400 kbit/s. Each load begins with an empty cache. The floor is a page of two lines without
-style and script. It is measured in the same run under the same conditions. The medians and their ratio are printed.
+style and script. The floor is measured in the same run under the same conditions. The medians and their ratio are
+printed.
 
 Two pages are measured: for a payment on an EVM chain, and for one on Solana. The wallets of Solana need a second part
 of the script, after the first paint. The browser has no wallet. So the largest paint is the last one: a text that the

@@ -2,13 +2,13 @@
 
 `make bench`, or `python -m demo.services python -m bench.discovery_cost [TOKENS]`.
 
-The tokens are real contracts on a local chain, and the wallet has some of them. The client is used once before the
-measurement: it queries heads and chain ids only from time to time, and these queries should not count. A proxy before
-each node counts the HTTP requests.
+The tokens are real contracts on a local chain, and the wallet has some of them. The client makes one lookup before the
+measurement, because its first lookup also queries heads and chain ids. These extra queries should not count. A proxy
+before each node counts the HTTP requests.
 
-The floor is measured in the same run. It sends the client's own requests again as bare JSON-RPC on one connection, and
-only parses the responses. Two other times are printed to compare: one `eth_getBalance`, the fastest possible query, and
-a client that queries each token separately, in batches of 100.
+The floor is measured in the same run. The floor sends the client's own requests again as bare JSON-RPC on one
+connection, and only parses the responses. Two other times are printed to compare: the fastest possible query (one
+`eth_getBalance`), and a client that queries each token separately, in batches of 100.
 """
 
 import os

@@ -3,9 +3,9 @@
 `python -m demo.services python -m bench.fairness [PENDING]`, about a minute and a half.
 
 Ten merchants get payments at a steady rate on a local chain. One worker process verifies them. A payment is mined, and
-its time is from the submission of its hash to its completion. It is measured without a disturbance, then with a chain
-whose node accepts connections but never responds, then with that chain and the pending payments, and again without a
-disturbance.
+its time is from the submission of its hash to its completion. Payments are measured four times: without a disturbance;
+with a chain whose node accepts connections but never responds; with that chain and the pending payments; and again
+without a disturbance.
 """
 
 import os

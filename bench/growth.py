@@ -7,7 +7,7 @@ history, and two events with deliveries and attempts. All events are from the la
 
 There is one database for each size, all on one server. Each operation is measured in the databases by turns. So if the
 machine is busy, all sizes are slow. Calls are made with Django's test client in this process, without a network. The
-periodic tasks find the same number of due rows at each size. Their changes are rolled back.
+periodic tasks find the same number of due rows at each size. The tasks' changes are rolled back.
 """
 
 # ruff: noqa: S311, S608 - nothing here is secret, and the SQL is put together from this file's own words

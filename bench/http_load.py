@@ -1,8 +1,8 @@
 """A load generator. One thread has several keep-alive connections, with one request at a time on each.
 
 `python -m bench.http_load PORT CONNECTIONS SECONDS` reads requests as JSON (`[[method, path, headers, body], …]`) from
-standard input, sends them in turn, and prints `{"statuses": {"200": n}, "seconds": s, "latencies_ms": [p50, p95]}`. In
-a header's value, `{n}` becomes a number that is different in each request.
+standard input, and sends them in turn. It prints `{"statuses": {"200": n}, "seconds": s, "latencies_ms": [p50, p95]}`.
+In a header's value, `{n}` becomes a number that is different in each request.
 """
 
 import json

@@ -2,8 +2,8 @@
 
 `python -m demo.services python -m bench.slow_requests [SERVER...]`, where a SERVER is `ours`, `gthread`, `waitress` or
 `granian` (install the last two yourself). Each server runs Quittance in two processes of 16 threads, or in one process
-of 32 threads if it supports only one. For each server, it prints how many calls per second a light endpoint handles. It
-also prints the latency of `/healthz` in three cases: an idle server, clients with slow bodies, and clients with slow
+of 32 threads if it supports only one. For each server, the benchmark prints how many calls per second a light endpoint
+handles, and the latency of `/healthz` in three cases: an idle server, clients with slow bodies, and clients with slow
 headers.
 """
 

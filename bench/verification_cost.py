@@ -4,7 +4,8 @@
 
 The payments are real transactions on a local chain. Each is in a separate block, which is the most expensive case,
 because each block must be queried. A proxy before the node counts the HTTP requests. The floor is measured in the same
-run. It sends the engine's own calls again as batches of bare JSON-RPC on one connection, and only parses the responses.
+run. The floor sends the engine's own calls again as batches of bare JSON-RPC on one connection, and only parses the
+responses.
 """
 
 import os

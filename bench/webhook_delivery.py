@@ -5,8 +5,8 @@ Compare it with a bare loop of signed posts.
 `make bench`, or `python -m demo.services python -m bench.webhook_delivery [DELIVERIES]`.
 
 Everything is on this machine: two worker processes with the product's dispatcher, PostgreSQL, and a receiver. The floor
-is measured in the same run with the same receiver, and the same number of processes and threads. It posts signed bodies
-from memory with `requests.Session`, without a database.
+is measured in the same run with the same receiver, and the same number of processes and threads. The floor posts signed
+bodies from memory with `requests.Session`, without a database.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A receiver for the webhook benchmark. It supports as little of HTTP as possible, so that it is fast enough.
+"""A receiver for the webhook benchmark. The receiver supports as little of HTTP as possible, so that it is fast enough.
 
 `POST /fast/...` responds immediately, `POST /hang/...` after ten seconds. `GET /report` returns, for each event id, the
 milliseconds from the time `sent` in its body to its arrival. Then it deletes them. Prints its port when it listens.
@@ -19,7 +19,7 @@ arrivals: dict[str, float] = {}
 
 
 class Receiver(asyncio.Protocol):
-    """One connection. It handles one request after the other."""
+    """One connection, which handles one request after the other."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

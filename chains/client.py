@@ -1,7 +1,7 @@
 """The interface between the service and a chain, and the dataclasses it returns.
 
-A client serves one chain. It returns facts, not decisions: `payments.evaluation` decides from these dataclasses whether
-a request is paid. "Not found" is `None`. If no node sends a usable response (all are down, lag, limit the rate or
+A client serves one chain. A client returns facts, not decisions: `payments.evaluation` decides from the facts whether a
+request is paid. "Not found" is `None`. If no node sends a usable response (all are down, lag, limit the rate or
 contradict each other), a method raises `ChainError`. Each chain family has one implementation of `ChainClient`.
 """
 
@@ -69,12 +69,12 @@ class Transfer:
       log's position in its receipt; for EVM native coin, `value` or the inner call's path. On Solana, it is the
       instruction's path (`2`, `2.5` if inner). `gain.3` is the fourth key's gain of lamports without an instruction.
 
-    The other fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
+    The fields below are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
     - `references`: the 16-byte references in the call or top-level instruction that made this transfer.
     - `made_by`: the account that made the transfer itself; empty if a contract or program moved the tokens on its
-      behalf. Proof is one of three: the account signed the transaction and called the token directly; a complete trace
-      shows its call; or, on Solana, the account is the authority of a top-level instruction.
+      behalf. Each of these is proof: the account signed the transaction and called the token directly; a complete trace
+      shows the account's call; or, on Solana, the account is the authority of a top-level instruction.
     - `claimable`: the part of `amount` that a reference or a proof can bind: at most the amount in that call or
       instruction. None means all of it.
     - `within`: the calls that enclose this transfer, as indexes into the transaction's `mentions`.
@@ -125,13 +125,13 @@ class TransactionFacts:
     - `block` is None while the transaction is not mined. `transfers` is then empty. If its bytes are a direct transfer
       of a token or the native coin, `intended` holds this transfer, with its reference.
     - `nonce` is the sender's nonce, which a replacement has too. `effect` is a digest of the recipient, value and data,
-      without fees: of two transactions with one nonce and one effect, one is a speed-up of the other. Chains without
+      without fees. If two transactions have the same nonce and effect, one is a speed-up of the other. Chains without
       replacements set neither field.
     - `commitment` is Solana's commitment level: `confirmed` or `finalized`.
     - `is_complete` is False if money may have moved in calls that could not be read (no trace, or an account of
       unknown code). `transfers`, `references` and `made_by` may then lack entries.
     - `is_readable` is False if the transaction is mined, but its receipt or block is too large or too malformed to
-      read. The other fields are then unknown.
+      read. If False, the other fields are unknown.
     - `is_known_form` is False if the contents could not be parsed: the transaction has a newer type, or the node sent
       garbage.
     - `mentions` are the calls and logs of the contracts that the caller named.
@@ -285,9 +285,9 @@ class ChainClient(Protocol):
     ) -> dict[str, Any] | str:
         """Return the unsigned transaction of a third party's action, in the format that wallets accept.
 
-        The action is simulated. Raises TransferRefused if the wallet lacks funds or gas, if the action would fail, or
-        if the simulation shows that it would spend more than `spending`. With `simulate=False`, the action keeps its
-        own gas limit and is not rejected. Use it for a call that can only succeed after another call.
+        The action is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if the action would fail or
+        spend more than `spending`. With `simulate=False`, the action keeps its own gas limit and is not rejected. Use
+        it for a call that can only succeed after another call.
         """
 
     def rehearse(
@@ -310,13 +310,13 @@ class ChainClient(Protocol):
     def usual_fee(self, token: str) -> int:
         """Return the current fee of a direct transfer of the token, in base units of the native coin.
 
-        It is an estimate for display, without `account_deposit` or a rollup's L1 fee.
+        The fee is an estimate for display, without `account_deposit` or a rollup's L1 fee.
         """
 
     def account_deposit(self, token: str, recipient: str) -> int:
         """Return the deposit that opens the recipient's account for the token, in base units of the native coin.
 
-        The payer pays it on top of the fee. It is 0 if the account exists, or if the chain needs no accounts.
+        The payer pays the deposit on top of the fee. The deposit is 0 if the account exists or isn't needed.
         """
 
     def can_prove_internal_transfers(self) -> bool:
@@ -325,7 +325,7 @@ class ChainClient(Protocol):
     def may_be_unverifiable(self, sender: str) -> bool:
         """Return whether the nodes may be unable to verify a payment from this account; raises ChainError.
 
-        This is so for an account with code if no node traces inner calls. The merchant may have to accept its payments.
+        If no node traces inner calls, payments from an account with code may need the merchant's acceptance.
         """
 
     def contract_code(self, address: str) -> bytes:
@@ -383,7 +383,7 @@ class ChainClient(Protocol):
     def may_return_proposals(self, account: str) -> bool:
         """Return whether this account's wallet may return a proposal's id instead of a hash; see `Proposal`.
 
-        This is so for an account with code, and for one that never sent a transaction: it may not be deployed yet.
+        An account with code may have such a wallet, and so may a new account, whose code may not be deployed yet.
         """
 
     def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:

@@ -16,7 +16,7 @@ from chains.client import ChainClient, ChainError, Head, NodeState
 from chains.families import clients_of_each_node, head_allowance
 from chains.models import Chain, ChainStatus
 
-# A slower node counts as down. This is well below a worker's soft time limit of 45 s.
+# A slower node counts as down. The limit is well below a worker's soft time limit of 45 s.
 CHECK_TIMEOUT_SECONDS = 20.0
 # An older row is ignored.
 STALE_AFTER = timedelta(minutes=5)

@@ -74,14 +74,15 @@ LISTED = "listed"
 
 
 class Token(models.Model):
-    """One token on one chain. Its key is (chain, address), never the symbol. The native coin has an empty address.
+    """One token on one chain. A token's key is (chain, address), never the symbol. The native coin has an empty
+    address.
 
     - `contract_address` has its EIP-55 checksum on EVM; on Solana, it is the mint in base58.
     - `trailing_data` is false if the contract rejects data after a call's arguments. Transfers of such a token can't
       contain a reference.
     - `price_as` is the coin whose exchange rates are its price, such as USDC; empty for a token without a price.
     - `authorization` says how the operator can pay the network fee of its transfers: `{"type", "name", "version"}`, or
-      on Solana `{"type"}`. It is null if the operator can't.
+      on Solana `{"type"}`. `authorization` is null if the operator can't pay the fee.
     - An inactive token with the tag LISTED comes from a routing provider, not from the catalogue.
     """
 
@@ -127,7 +128,7 @@ class Token(models.Model):
 
     @property
     def is_payable(self) -> bool:
-        """Whether customers can pay with it. They can't if the catalogue switches it off."""
+        """Whether customers can pay with it. Customers can't pay with a token that the catalogue switches off."""
         return self.is_active or self.is_only_listed
 
 
@@ -153,11 +154,11 @@ class Switch(models.Model):
 class ChainStatus(models.Model):
     """The result of the last check of a chain's nodes.
 
-    `chains.health` writes and evaluates it. `head` is the highest block that enough nodes have reached; `head_since` is
-    the time when it was first seen. `nodes` lists each node in the catalogue's order: its host (never its full URL),
-    state, head, lag in blocks, last error, and the height of the chain's finality tag. `finality_block` is the highest
-    tagged block that enough nodes have reached; `finality_since` is the time when it last moved. Both are null if the
-    chain counts confirmations.
+    `chains.health` writes and evaluates the rows. `head` is the highest block that enough nodes have reached;
+    `head_since` is the time when it was first seen. `nodes` lists each node in the catalogue's order: its host (never
+    its full URL), state, head, lag in blocks, last error, and the height of the chain's finality tag. `finality_block`
+    is the highest tagged block that enough nodes have reached; `finality_since` is the time when it last moved.
+    `finality_block` and `finality_since` are null if the chain counts confirmations.
     """
 
     chain = models.OneToOneField(

@@ -1,6 +1,6 @@
 """Subresource Integrity: browsers verify our built files with these digests.
 
-They are computed from the served bytes, so they always match the current build.
+The digests are computed from the served bytes, so they always match the current build.
 """
 
 import base64
@@ -15,7 +15,7 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 from django.templatetags.static import static
 
 _BUILT = Path(__file__).parent / "static" / "checkout"
-# These are loaded by a tag with its own digest, or by shops.
+# Scripts that a tag with its own digest loads, or that shops load.
 _NOT_IMPORTED = ("checkout.js", "proof.js", "quittance.js", "sheet.js", "sweep.js")
 
 
@@ -29,7 +29,7 @@ def served_bytes(name: str) -> bytes:
 
 
 def import_map(*, has_deposits: bool = False, has_sponsoring: bool = False) -> dict[str, dict[str, str]]:
-    """Return an import map. It has the digest of each part that the page's script may load later."""
+    """Return an import map with the digest of each part that the page's script may load later."""
     is_loaded = {
         "walletconnect.js": bool(settings.WALLETCONNECT_PROJECT_ID),
         "deposit.js": has_deposits,

@@ -26,7 +26,7 @@ from merchants.languages import ENGLISH, LANGUAGES, closest_language
 
 _FOLDER = Path(__file__).parent / "messages"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-# Messages that the checkout's script doesn't use. Those in `shop.` are a part of `quittance.js`.
+# Messages that the checkout's script doesn't use. `quittance.js` contains the messages in `shop.`.
 _NOT_FOR_THE_SCRIPT = ("page.", "shop.", "refund.")
 # On the page of a refund, a message with this prefix replaces the one without it.
 _OF_A_REFUND = "refund."
@@ -41,7 +41,7 @@ _NOT_WITHOUT_SPONSORING = (
     "advice.authorization_",
     "detail.sending",
 )
-# These isolate the direction of inserted values (Unicode FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE).
+# Unicode FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE. They isolate the direction of inserted values.
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
 _FROM_RIGHT_TO_LEFT = re.compile(
     r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
@@ -52,7 +52,7 @@ _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]")
 # A transaction's hash in a sentence. The page shows the hash in a box anyway.
 _LONG_HASH = re.compile(r"\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b", re.IGNORECASE)
 
-# French punctuation needs no-break spaces. They are narrow, except at `:` and « ».
+# French punctuation needs no-break spaces: narrow ones, except at `:` and « ».
 _FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
 
 # For these codes, the server's message is for developers. Pages show their own.
@@ -188,7 +188,8 @@ def language(tag: str, *, is_for_refund: bool = False) -> Language:
 def language_of(request: HttpRequest, default: str = "", *, is_for_refund: bool = False) -> Language:
     """Return the language of the response.
 
-    It is the first of these: the `lang` parameter, the browser's language, `default`, English.
+    The first available language counts, in this order: the `lang` parameter, the browser's language, `default`,
+    English.
     """
     candidates = [request.GET.get("lang", ""), *_accepted(request), default]
     tags = (closest_language(tag) for tag in candidates if tag)

@@ -125,7 +125,7 @@ def content_type_of(content: bytes) -> str:
 
 
 def logo_response(logo: Logo) -> HttpResponse:
-    """Return the image. Its policy blocks scripts, even if the image is opened as a page."""
+    """Return the image. The Content-Security-Policy blocks scripts, even if the image is opened as a page."""
     response = HttpResponse(logo.content, content_type=logo.content_type)
     response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
     response["X-Content-Type-Options"] = "nosniff"
@@ -134,7 +134,7 @@ def logo_response(logo: Logo) -> HttpResponse:
 
 
 def version(merchant: Merchant) -> str:
-    """Return a version for our URL of the logo. It changes if the merchant's logo URL changes."""
+    """Return a version for our URL of the logo. The version changes if the merchant's logo URL changes."""
     return _version(merchant.logo_url)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from django.http import HttpRequest, HttpResponse
 
-# The format that `parse_origin` returns. It is checked again, so that nothing else can get into the header.
+# The format that `parse_origin` returns. Origins are checked again, so that nothing else can get into the header.
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _CONNECTS_TO = re.compile(r"(?:ws|http)s?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
@@ -54,7 +54,7 @@ def page_policy(
             f"frame-ancestors {framers}",
         )
     )
-    # X-Frame-Options can't name origins. It would block frames that the policy allows.
+    # X-Frame-Options can't name origins. The header would block frames that the policy allows.
     response.xframe_options_exempt = bool(origins)
     # Everyone with the URL has access to the page, so other sites must not get it.
     response["Referrer-Policy"] = "same-origin"

@@ -1,4 +1,4 @@
-"""The storage of collected static files. They are fingerprinted, and compressed with gzip and Brotli."""
+"""The storage of collected static files, which are fingerprinted, and compressed with gzip and Brotli."""
 
 import hashlib
 import shutil
@@ -11,7 +11,7 @@ _READY = Path(__file__).parent / "brotli"
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """WhiteNoise's storage. It adds the Brotli files that the checkout's build wrote.
+    """WhiteNoise's storage, with the Brotli files that the checkout's build wrote.
 
     WhiteNoise serves `.br` files to browsers that accept them. To write them, it would need another package.
     """

@@ -1,6 +1,6 @@
-"""A merchant's colours as CSS custom properties. They are adjusted so that text is readable (WCAG 1.4.3, 1.4.11).
+"""A merchant's colours as CSS custom properties, adjusted so that text is readable (WCAG 1.4.3, 1.4.11).
 
-They are computed on the server, so browsers need no CSS colour functions. The background colours here are the same as
+The server computes the colours, so browsers need no CSS colour functions. The background colours here are the same as
 in styles/colours.css, which also has the defaults.
 """
 
@@ -51,7 +51,7 @@ def _button(accent: str) -> dict[str, str]:
 def _by_night(accent: str) -> str:
     """Return a button's background on the dark card.
 
-    It is the accent, or a lighter shade if the contrast is too low.
+    The background is the accent, or a lighter shade if the contrast is too low.
     """
     grounds = DARK_GROUNDS[:2]
     if all(contrast.contrast_ratio(accent, ground) >= contrast.ENOUGH_FOR_CONTROLS for ground in grounds):
@@ -66,7 +66,7 @@ def _line(accent: str, grounds: tuple[str, ...]) -> str:
 
 
 def _ink(ground: str) -> str:
-    """Return the footer's text colour. It is grey if the contrast is high enough."""
+    """Return the footer's text colour: grey if the contrast is high enough."""
     reads = contrast.contrast_ratio(_ON_LIGHT_PAGE, ground) >= contrast.ENOUGH_FOR_TEXT
     return _ON_LIGHT_PAGE if reads else contrast.readable_on(ground)
 

@@ -5,7 +5,7 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class PortalConfig(AdminConfig):
-    """Makes `PortalSite` the admin site. It is named by its import path, because `config` imports no app."""
+    """Makes `PortalSite` the admin site, by its import path, because `config` imports no app."""
 
     default_site = "merchants.site.PortalSite"
 

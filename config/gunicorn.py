@@ -23,7 +23,7 @@ threads = 16
 graceful_timeout = 25
 # Most connections are idle or wait for the rest of a slow request.
 worker_connections = 1000
-# The control socket is unused. It would be in the home directory, which is read-only in deployments.
+# The control socket is unused. gunicorn would create it in the home directory, which is read-only in deployments.
 control_socket_disable = True
 # With this setting, gunicorn drops all headers with underscores. Otherwise it would accept SCRIPT_NAME and PATH_INFO
 # from a proxy on this machine, and most proxies pass on a client's headers. The client could then choose the path that

@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 _SECRET = re.compile(r"quitt_[0-9a-f]{6,40}|whsec_[0-9A-Za-z]{6,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
-# These paths contain a code that is enough to open the page or make the call, so the log shortens it. Support can still
-# find the request: four characters of the code remain, or the time at the beginning of a UUID. Paths under
-# /api/refunds/ stay whole, because they need an API key.
+# Paths with a code that is enough to open the page or make the call. The log shortens the code. Support can still find
+# the request: four characters of the code remain, or the time at the beginning of a UUID. Paths under /api/refunds/
+# stay whole, because they need an API key.
 _CAPABILITY = re.compile(
     r"(/pay/|/l/|(?<!/api)/refunds/|/api/public/payment-requests/|/admin/invitation/|/notices/)([^/\s?#\"'<>]+)"
     r"(?:(/sign/|/by-hand/proof/)([^/\s?#\"'<>]+))?"
@@ -76,7 +76,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def report_errors(dsn: str, environment: str) -> None:
-    """Send errors to Sentry if `dsn` is set. They contain no bodies, headers, cookies or local variables."""
+    """Send errors to Sentry if `dsn` is set, without bodies, headers, cookies and local variables."""
     if dsn:
         import sentry_sdk  # the beat process loads this module without Sentry
 
@@ -221,9 +221,9 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             # While Redis is down, these two loggers write hundreds of tracebacks a second.
             "celery.beat": {"level": "WARNING", "filters": ["once_a_minute"]},
             "celery.worker.consumer.consumer": {"filters": ["once_a_minute"]},
-            # This logger writes a line for each failed attempt to connect to PostgreSQL.
+            # "psycopg.pool" writes a line for each failed attempt to connect to PostgreSQL.
             "psycopg.pool": {"filters": ["once_a_minute"]},
-            # By default, the servers' loggers have their own handlers. Their lines would have another format, and
+            # By default, the servers' loggers have their own handlers, whose lines would have another format, and
             # secrets.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
             # gunicorn's access log is off, but --access-logfile can switch it on.

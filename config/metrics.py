@@ -40,7 +40,7 @@ _SECONDS = Histogram("quittance_http_request_seconds", "Time to respond to a req
 class AnyHostMiddleware:
     """Let monitoring call each process by its own address, even if ALLOWED_HOSTS doesn't contain it.
 
-    That is safe, because these responses don't depend on the host.
+    Any host is safe here, because the responses don't depend on the host.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

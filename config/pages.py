@@ -22,10 +22,10 @@ _RETRY_AFTER_SECONDS = 5
 
 
 class PagePolicyMiddleware:
-    """Set a strict Content-Security-Policy on each page that has none. It forbids scripts, loading and framing.
+    """Set a strict Content-Security-Policy on each page that has none: no scripts, loading or framing.
 
-    The portal has a looser policy. Its pages load their own scripts. Its theme uses Alpine.js, which needs
-    'unsafe-eval', and inline styles. A merchant's page shows a logo from the merchant's host.
+    The portal has a looser policy. Portal pages load their own scripts. The portal's theme uses inline styles and
+    Alpine.js, which needs 'unsafe-eval'. A merchant's page shows a logo from the merchant's host.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -72,7 +72,7 @@ class PagePolicyMiddleware:
 
 
 def broken_page(request: HttpRequest) -> HttpResponse:
-    """Return the error page. Customers see it in their language. It says that their funds are not affected."""
+    """Return the error page. Customers read in their language that their funds are not affected."""
     is_down = is_outage(sys.exc_info()[1])
     response = _for_customers(request) if request.path.startswith(_CUSTOMERS) else server_error(request)
     if is_down:

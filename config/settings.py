@@ -145,7 +145,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 # With this setting on, Celery would kill the process of each running task if the connection to the broker is lost. The
 # threads in that process verify payments and send webhooks. With it off, the broker sends such a task a second time.
-# That does no harm, because every task may run twice.
+# The repetition does no harm, because every task may run twice.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = env.WORKER_CONCURRENCY
@@ -321,7 +321,7 @@ WALLETCONNECT_PROJECT_ID = env.WALLETCONNECT_PROJECT_ID
 WALLETCONNECT_RELAY_URL = env.WALLETCONNECT_RELAY_URL
 
 # --- status changes for open checkouts ------------------------------------------------------------------------------
-# EVENTS_URL is the public address of the `events` process. It is empty if the process doesn't run.
+# EVENTS_URL is the public address of the `events` process, or empty if the process doesn't run.
 EVENTS_URL = env.EVENTS_URL
 EVENT_STREAMS_MAX = env.EVENT_STREAMS_MAX
 
@@ -345,7 +345,7 @@ RATE_SOURCES = env.RATE_SOURCES
 RATE_URLS = {each: str(env.parsed[url_setting(each)]) for each in SOURCES if each != FEEDS}
 RATE_MAX_SPREAD = env.RATE_MAX_SPREAD
 RATE_MAX_AGE = env.RATE_MAX_AGE
-# The import path of a function. It returns the reason why merchants can't use a currency, or None.
+# The import path of a function that returns the reason why merchants can't use a currency, or None.
 CURRENCY_CHECK = "payments.prices.currencies.problem_of"
 
 ALLOW_OPAQUE_ROUTES = env.ALLOW_OPAQUE_ROUTES

@@ -19,7 +19,8 @@ contract Forwarder {
     /// @notice Accept native coin within the 2,300 gas of a plain transfer.
     receive() external payable {}
 
-    /// @notice Send the whole balance of an asset to the recipient. Reverts if the asset or the recipient rejects it.
+    /// @notice Send the whole balance of an asset to the recipient. Reverts if the asset or the recipient rejects the
+    /// transfer.
     /// @param token The token's contract; zero for the native coin.
     /// @dev The result of `transfer` is not read. Some tokens return nothing, and some return false after they have
     /// moved the money. With a check, those tokens would be locked here for ever.

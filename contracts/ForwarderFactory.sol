@@ -4,7 +4,8 @@ pragma solidity 0.8.37;
 import {Forwarder} from "./Forwarder.sol";
 
 /// @title Deploys forwarders at their addresses, and sweeps many of them in one transaction.
-/// @notice Anyone may call it. It has no owner and no storage, holds nothing, and has no rights over a forwarder.
+/// @notice Anyone may call the factory. The factory has no owner and no storage, holds nothing, and has no rights over
+/// a forwarder.
 /// @dev CREATE2 derives a forwarder's address from this contract, the salt and the init code, which ends with the
 /// recipient. Another recipient results in another address, so other code can't be deployed there first.
 contract ForwarderFactory {
@@ -20,7 +21,8 @@ contract ForwarderFactory {
     /// @notice A sweep reverted. The other sweeps of the batch are not affected.
     event SweepFailed(address indexed forwarder, address indexed token);
 
-    /// @notice This chain derives addresses differently from Ethereum. Money sent to the computed ones would be lost.
+    /// @notice This chain derives addresses differently from Ethereum. Money sent to the computed addresses would be
+    /// lost.
     error OtherAddress();
 
     /// @notice The transaction has too little gas to give each sweep its share.

@@ -11,7 +11,7 @@ const SETTINGS = {
   metadata: { bytecodeHash: "none" }, // so that a comment does not change the bytes
 };
 
-// These settings keep the code small: each deposit address pays for each byte of its code.
+// The settings of shipped contracts keep the code small, because each deposit address pays for each byte of its code.
 exports.SHIPPED = { ...SETTINGS, viaIR: true, metadata: { bytecodeHash: "none", appendCBOR: false } };
 
 /** Compile all contracts of a folder. `extra` are outputs of solc beside the ABI and the code. */

@@ -18,7 +18,7 @@ from demo.services.process import REPOSITORY, ServiceError
 
 
 class Commands:
-    """A process for management commands. Call it with the arguments of a command. It ends with the `with` block."""
+    """A process for management commands, until the end of the `with` block. Call it with the arguments of a command."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._child = subprocess.Popen(

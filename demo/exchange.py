@@ -30,7 +30,7 @@ KEY = "0x" + keccak(text="quittance: hot wallet of the demo exchange").hex()
 """The exchange's key. It is public; worth nothing elsewhere."""
 _NATIVE = "0x" + "00" * 20
 _FUNDS = 10**24
-# The other customers of a batch.
+# The number of other customers whose payouts are in the same batch.
 _OTHERS = 2
 _CATALOGUE = Path(__file__).with_name("catalogue.json")
 _URLS = {anvil.CHAIN_ID: "LOCAL_RPC_URL", HARBOUR_CHAIN_ID: "HARBOUR_RPC_URL"}

@@ -1,8 +1,8 @@
 """The local world: `make run`.
 
-It starts these parts, in order:
+`make run` starts these parts, in order:
 
-1. PostgreSQL and Redis. They are private, unless DATABASE_URL or REDIS_URL is set.
+1. A private PostgreSQL and Redis. If DATABASE_URL or REDIS_URL is set, that server is used instead.
 2. Two EVM chains and, if Surfnet has a build for this machine, a Solana chain. Each has test tokens and a routing
    provider's contracts.
 3. The data, if it is missing: migrations, the catalogue, an admin user, and a demo merchant with an API key.
@@ -194,12 +194,12 @@ def _start_services(running: list[Child]) -> Addresses:
 
 
 def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> str:
-    """Start an EVM chain with the test tokens. Return its URL. It continues from its saved state."""
+    """Start an EVM chain with the test tokens, from its saved state. Return its URL."""
     chain = anvil.start(
         chain_id=chain_id,
         port=_port(name, port),
         block_time=BLOCK_SECONDS,
-        # Deposit addresses require a factory in a finalized block. That is two blocks below the head.
+        # Deposit addresses require a factory in a finalized block, which is two blocks below the head.
         slots_in_an_epoch=1,
         state=WORLD / name / "state.json",
         extra_args=["--quiet"],

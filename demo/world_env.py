@@ -19,7 +19,7 @@ ADMIN_USER = "admin"
 
 
 class Memory:
-    """Names and values in a file that only its owner can read. They are secrets, and finished set-up steps."""
+    """Names and values in a file that only its owner can read: secrets, and finished set-up steps."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -151,7 +151,7 @@ def rates_environment(at: Addresses) -> dict[str, str]:
 
 
 def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str, str]:
-    """Return the environment of the demo shop. It has only the service's URL and an API key."""
+    """Return the environment of the demo shop, with only the service's URL and an API key."""
     return {
         **_kept(),
         "QUITTANCE_API_URL": at.web,

@@ -1,6 +1,6 @@
 """The product's WSGI application with the demo wallet, for the local demo only.
 
-The wallet works like a browser extension. Its files are under `/demo-wallet/`, and its script is added to the
+The wallet works like a browser extension. The wallet's files are under `/demo-wallet/`, and its script is added to the
 checkout's responses. The product doesn't know about it.
 
 Environment:

@@ -27,7 +27,7 @@ def check_accent(colour: str) -> None:
 
 
 def readable_on(ground: str) -> str:
-    """Return the text colour, black or white, with more contrast to `ground`. It is at least 4.5 : 1 (WCAG 1.4.3)."""
+    """Return the text colour, black or white, with more contrast to `ground`: at least 4.5 : 1 (WCAG 1.4.3)."""
     return max("#000000", "#ffffff", key=lambda ink: contrast_ratio(ink, ground))
 
 

@@ -1,4 +1,4 @@
-"""Generate identifiers. Those of objects are ordered by time, and those in checkout URLs can't be guessed."""
+"""Generate identifiers. Identifiers of objects are ordered by time. Identifiers in checkout URLs can't be guessed."""
 
 import secrets
 import uuid
@@ -6,8 +6,7 @@ import uuid
 from uuid_utils.compat import uuid7 as _uuid7
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-# The alphabet has no similar characters, such as 0 and O or 1 and l, so a code can be read aloud. 12 characters have 69
-# bits.
+# The alphabet has no similar characters, such as 0 and O. So a code can be read aloud. 12 characters have 69 bits.
 _SHORTCODE = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz"
 
 

@@ -32,7 +32,7 @@ class PortalSite(_Site):
         return super().has_permission(request) and not two_factor.is_missing(request.user)
 
     def get_urls(self) -> list[Any]:
-        """Add the pages of the second factor. They are open before sign-in is complete."""
+        """Add the pages of the second factor. These pages are open before sign-in is complete."""
         own: list[URLPattern] = [
             path("sign-in/code/", CodeView.as_view(site=self), name="sign_in_code"),
             path("two-factor/", TwoFactorView.as_view(site=self), name="two_factor"),

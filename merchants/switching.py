@@ -25,7 +25,7 @@ def switch_off(name: str, *, reason: str, request: HttpRequest | None) -> tuple[
 def switch_on(name: str, *, request: HttpRequest | None) -> tuple[str, bool]:
     """Switch the name on again. Return the name, and whether it was off. Raises UnknownSwitch.
 
-    That works even if the target is no longer in the catalogue.
+    A name can be switched on even if its target is no longer in the catalogue.
     """
     if not Switch.objects.filter(name=name).exists():
         name = find_target(name).name

@@ -18,7 +18,7 @@ _SPACE = re.compile(r"\s")
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _BRACKETED = re.compile(r"\[[^][]*\](:[0-9]*)?")
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
-# These characters may be in a path and a query (RFC 3986). All others are percent-encoded as UTF-8.
+# The characters that may be in a path and a query (RFC 3986). All other characters are percent-encoded as UTF-8.
 _SAFE_IN_TARGET = "%/:?@!$&'()*+,;=-._~[]"
 
 

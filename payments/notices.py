@@ -1,8 +1,8 @@
 """Store notices about a merchant's first payment, and about new payments that need attention.
 
-Every five minutes, a task checks the merchants whose members want notices. It compares the open cases with those of
-the last check (`NoticeWatch`). One e-mail reports all new cases. It is sent at most once an hour, because anyone
-can cause many cases with small transfers. Verification itself writes no notices.
+Every five minutes, a task checks the merchants whose members want notices. The task compares the open cases with
+those of the last check (`NoticeWatch`). One e-mail reports all new cases. The e-mail is sent at most once an hour,
+because anyone can cause many cases with small transfers. Verification itself writes no notices.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The periodic Celery tasks. It is safe if one runs twice, late or never, since the database decides what is due.
+"""The periodic Celery tasks. A task may safely run twice, late or never, since the database decides what is due.
 
 A task `wake_…` starts threads of its worker process (`payments.workers`) and ends. The other tasks do the work
 themselves.

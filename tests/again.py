@@ -1,7 +1,7 @@
-"""Run pytest, and the few tests that failed once more, alone: `python -m tests.again ARGUMENT…`.
+"""Run pytest, then run failed tests once more, one at a time: `python -m tests.again ARGUMENT…`.
 
-A machine that is much slower than usual can make a test miss its time among many others. Such a test is named at the
-end, so that it is made sturdier. One that fails twice fails the run, and so do more failures than `MOST`.
+On a slow machine, a test can time out while many others run. The second run lists such tests at its end, so
+that they get fixed. The run fails if a test fails twice, or if more than `MOST` tests fail.
 """
 
 import subprocess
@@ -13,14 +13,17 @@ MOST = 5
 
 
 class _Failures:
-    """A plugin that keeps the ids of the tests that failed, and of why."""
+    """A pytest plugin that records the ids of failed tests, and the reasons."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
         self.causes: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a failure in any phase of a test. A fixture that failed is one failure of all tests that share it."""
+        """Record a failure in the setup, the call or the teardown of a test.
+
+        If a shared fixture fails, that is one failure for all its tests.
+        """
         if report.failed and report.nodeid not in self.ids:
             self.ids.append(report.nodeid)
             crash = getattr(report.longrepr, "reprcrash", None)
@@ -28,7 +31,7 @@ class _Failures:
 
 
 def main(arguments: list[str]) -> int:
-    """Return the exit status of pytest, or of the second run."""
+    """Run the tests; return the exit status of the last run."""
     failures = _Failures()
     status = int(pytest.main(arguments, plugins=[failures]))
     if status != pytest.ExitCode.TESTS_FAILED or not 0 < len(failures.causes) <= MOST:

@@ -1,4 +1,4 @@
-"""One real Chromium for all tests that ask for one: its driver can be started but once in a process."""
+"""One Chromium for all tests that use a browser. A process can start Playwright's driver only once."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, Locator, Playwright
 
-# Chromium's own background traffic is of no use here, and offline it only fills the log.
+# Turn off Chromium's background requests. Tests don't need them, and offline they fill the log with errors.
 QUIET = (
     "--no-sandbox",
     "--disable-quic",
@@ -25,13 +25,13 @@ QUIET = (
 )
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
-# How long a page may take to show what a test expects, in milliseconds: a machine under load is slow, not wrong.
+# The time limit for expectations about a page, in milliseconds. It is long, for machines under load.
 PATIENCE = 30_000
 
 
 @pytest.fixture(scope="session")
 def playwright() -> "Iterator[Playwright]":
-    from playwright.sync_api import expect, sync_playwright  # here, since most tests need no browser
+    from playwright.sync_api import expect, sync_playwright  # here: most tests need no browser
 
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as started:
@@ -40,10 +40,10 @@ def playwright() -> "Iterator[Playwright]":
 
 @pytest.fixture(scope="session")
 def browser(playwright: "Playwright") -> "Iterator[Browser]":
-    """The system's Chromium if there is one, else Playwright's own; skipped without either, never in CI.
+    """The system's Chromium, else Playwright's own. Without either, the test is skipped, but never in CI.
 
-    Its headless shell is the same engine without the windows of a desktop's browser around each page, which cost five
-    times as much as the page.
+    The headless shell has the same engine. A desktop browser would also make windows, which cost five times as
+    much as the page.
     """
     with _launched(playwright) as started:
         yield started
@@ -51,7 +51,7 @@ def browser(playwright: "Playwright") -> "Iterator[Browser]":
 
 @pytest.fixture(scope="module")
 def browser_without_scripts(playwright: "Playwright") -> "Iterator[Browser]":
-    """A browser whose user has switched scripts off: it shows `noscript`, which Playwright's own switch does not."""
+    """A browser whose user has turned scripts off. It shows `noscript`, unlike with Playwright's own option."""
     with _launched(playwright, "--blink-settings=scriptEnabled=false") as started:
         yield started
 
@@ -74,7 +74,7 @@ def _launched(playwright: "Playwright", *more: str) -> "Iterator[Browser]":
 
 
 def launch_profile(playwright: "Playwright", folder: Path, **options: Any) -> "BrowserContext":
-    """Start a browser of its own with the user's settings in `folder`."""
+    """Start a separate browser that keeps the user's settings in `folder`."""
     return playwright.chromium.launch_persistent_context(
         folder, executable_path=_path(), args=list(QUIET), **options
     )
@@ -84,7 +84,7 @@ def _path() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-# Where an element is once it has been there for two frames; nothing where it was taken away meanwhile.
+# Returns the element's position once it is the same in two frames, or nothing if the element was removed.
 _RESTING = """(element) => new Promise((resolve) => {
   const look = (before) => requestAnimationFrame(() => {
     if (!element.isConnected) return resolve(null);
@@ -98,7 +98,7 @@ _RESTING = """(element) => new Promise((resolve) => {
 
 
 def resting_box(part: "Locator") -> dict[str, float]:
-    """Return where a part of the page is in the window, once it rests there, however often it is redrawn before."""
+    """Return the position of a part of the page in the window, once it no longer moves."""
     for _ in range(100):
         box: dict[str, float] | None = part.evaluate(_RESTING)
         if box is not None:
@@ -107,7 +107,7 @@ def resting_box(part: "Locator") -> dict[str, float]:
 
 
 def resting_picture(part: "Locator", picture: "Callable[[dict[str, float]], bytes]") -> bytes:
-    """Return the picture that is taken of a box while the part rests there before and after."""
+    """Take a picture of the part's box. Repeat if the part moved meanwhile."""
     for _ in range(20):
         box = resting_box(part)
         taken = picture(box)

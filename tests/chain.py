@@ -1,4 +1,4 @@
-"""A real local EVM chain, and a payer who signs with a key of his own and sends by raw RPC."""
+"""A local EVM chain, and a payer who signs with a private key and sends by raw RPC."""
 
 import time
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from demo.contracts import deploy
 from demo.services.anvil import WALLET_KEY
 from tests.processes import eventually
 
-# anvil's ninth well-known account; the tests only ever pay into it.
+# anvil's ninth test account. Tests send money to it and never from it.
 RECIPIENT = "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"
 USDC_UNIT = 10**6
 _BLOCKS_PER_CALL = 100
@@ -27,7 +27,7 @@ class LocalChain:
 
     @classmethod
     def prepare(cls, url: str, chain_id: int) -> "LocalChain":
-        """Deploy the tokens and give the payer plenty of them."""
+        """Deploy the tokens; give the payer a large balance of each."""
         payer = Account.from_key(WALLET_KEY).address
         deploy.deploy_local_tokens(url, payer)
         deploy.mint(url, deploy.USDC, payer, 10**12 * USDC_UNIT)
@@ -38,25 +38,27 @@ class LocalChain:
         return str(Account.from_key(self.payer_key).address)
 
     def rpc(self, method: str, *params: Any) -> Any:
-        """Return the result of one call to the node."""
         return deploy.rpc(self.url, method, *params)
 
     def sign(self, transaction: dict[str, Any], key: str | None = None) -> bytes:
-        """Return the signed bytes of a transaction as `build-transaction` hands it out (hex quantities)."""
+        """Sign a transaction in the format of `build-transaction` (hex quantities); return its bytes."""
         account = Account.from_key(key or self.payer_key)
         nonce = int(self.rpc("eth_getTransactionCount", account.address, "pending"), 16)
         unsigned = {name: value for name, value in transaction.items() if name != "from"}
         return bytes(account.sign_transaction({**unsigned, "nonce": nonce}).raw_transaction)
 
     def send(self, transaction: dict[str, Any], key: str | None = None) -> str:
-        """Sign with the payer's key, send by raw RPC and return the hash; mined, if the chain mines by itself."""
+        """Sign with the payer's key, send by raw RPC, return the hash.
+
+        It is mined if the chain mines automatically.
+        """
         return self.send_raw("0x" + self.sign(transaction, key).hex())
 
     def send_raw(self, raw: str) -> str:
-        """Send signed bytes (hex) and return the hash; mined, if the chain mines by itself."""
+        """Send signed bytes (hex), return the hash. It is mined if the chain mines automatically."""
         sent = str(self.rpc("eth_sendRawTransaction", raw))
         if self.rpc("anvil_getAutomine"):
-            # The node answers a moment before it has mined.
+            # The node returns the hash shortly before it has mined the transaction.
             eventually(
                 lambda: self.rpc("eth_getTransactionReceipt", sent) is not None, f"{sent} was mined", 10
             )
@@ -72,13 +74,13 @@ class LocalChain:
         gas: int = 200_000,
         key: str | None = None,
     ) -> str:
-        """Send a hand-made transfer with `tail` after its arguments; return its hash."""
+        """Send a transfer built here, with `tail` after its arguments; return its hash."""
         return self.send(self.unsigned_transfer(token, recipient, amount, tail=tail, gas=gas), key)
 
     def unsigned_transfer(
         self, token: str, recipient: str, amount: int, *, tail: bytes = b"", gas: int = 200_000
     ) -> dict[str, Any]:
-        """Return a hand-made transfer (`token` empty: native coin) with `tail` after its arguments."""
+        """Return a transfer built here, with `tail` after its arguments. An empty `token` means the native coin."""
         if token:
             arguments = recipient[2:].lower().rjust(64, "0") + hex(amount)[2:].rjust(64, "0")
             to, value, data = token, 0, "0xa9059cbb" + arguments + tail.hex()
@@ -95,13 +97,13 @@ class LocalChain:
         }
 
     def mine(self, blocks: int = 1) -> None:
-        """Add empty blocks, a hundred per call: the node takes longer for each the more it has."""
+        """Add empty blocks, a hundred per call, because the node gets slow with more."""
         while blocks > 0:
             self.rpc("anvil_mine", hex(min(blocks, _BLOCKS_PER_CALL)))
             blocks -= _BLOCKS_PER_CALL
 
     def reorganise(self, depth: int = 1) -> None:
-        """Replace the newest `depth` blocks by empty ones."""
+        """Replace the newest `depth` blocks with empty ones."""
         self.rpc("anvil_reorg", depth, [])
         self._set_clock()
 
@@ -111,9 +113,8 @@ class LocalChain:
         self._set_clock()
 
     def _set_clock(self) -> None:
-        # The node's clock goes back with its blocks and stays behind: payments would be older than their requests.
+        # The revert also sets the node's clock back. Payments would then be older than their requests.
         self.rpc("anvil_setTime", hex(int(time.time())))
 
     def token_balance(self, token: str, owner: str) -> int:
-        """Return the base units of `token` that `owner` has."""
         return deploy.balance(self.url, token, owner)

@@ -1,4 +1,4 @@
-"""What every test may ask for: two merchants with keys, a real local chain with tokens, and a client for the API."""
+"""Fixtures for all tests: two merchants with keys, a local chain with tokens, and a client for the API."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from demo.aggregator.server import Aggregator
     from tests.support.swaps.world import SwapWorld
 
-# A busy machine says nothing about the code: no example fails because it took long.
+# A slow example is not a failure: the machine may be busy.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tests")
 
-# A fixture with one of these names in a test's own file or folder takes its place.
+# A test's file or folder can override a fixture with one of these names.
 pytest_plugins = [
     f"tests.support.{name}"
     for name in (
@@ -51,15 +51,15 @@ pytest_plugins = [
         "webhooks.fixtures",
     )
 ]
-# Fixtures of every test.
+# Fixtures that all tests can use.
 __all__ = ["browser", "browser_without_scripts", "empty_tables_quickly", "playwright"]
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Let a test wait longer than a request: for a chain under load, a lock that 200 want, or a connection.
+    """Give tests longer time limits than requests: for slow chains, for locks with 200 waiters, for connections.
 
-    The database is a copy of a migrated one, where the tests started the server.
+    If the tests started the database server, they use a copy of a migrated database.
     """
     database = connections["default"].settings_dict
     if has_own_database():
@@ -74,7 +74,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(scope="session")
 def local_chain() -> Iterator[LocalChain]:
-    """A real EVM chain that mines each transaction at once, with the test tokens deployed."""
+    """A local EVM chain that mines each transaction immediately, with the test tokens."""
     running = anvil.start()
     try:
         yield LocalChain.prepare(running.url, running.chain_id)
@@ -84,7 +84,7 @@ def local_chain() -> Iterator[LocalChain]:
 
 @pytest.fixture(scope="session")
 def other_local_chain() -> Iterator[LocalChain]:
-    """Another real chain, with the same tokens at the same addresses."""
+    """A second local EVM chain, with the same tokens at the same addresses."""
     running = anvil.start(chain_id=31338)
     try:
         yield LocalChain.prepare(running.url, running.chain_id)
@@ -97,7 +97,7 @@ _LEDGER = pytest.StashKey[LocalLedger]()
 
 @pytest.fixture(scope="session")
 def local_ledger(pytestconfig: pytest.Config) -> Iterator[LocalLedger]:
-    """A real Solana chain with quick slots, and the test USDC on it; tests skip where Surfnet has no build."""
+    """A local Solana chain with short slots and the test USDC. Tests skip if Surfnet has no build for the machine."""
     if not surfnet.is_offered():
         pytest.skip("Surfnet has no build for this machine.")
     running = surfnet.start(slot_ms=25)
@@ -110,7 +110,7 @@ def local_ledger(pytestconfig: pytest.Config) -> Iterator[LocalLedger]:
 
 @pytest.fixture(autouse=True)
 def _ledger_in_time(pytestconfig: pytest.Config) -> None:
-    """No test meets a Solana chain whose clock has fallen behind during those before it."""
+    """Correct the Solana chain's clock if earlier tests left it behind."""
     ledger = pytestconfig.stash.get(_LEDGER, None)
     if ledger is not None:
         ledger.catch_up()
@@ -118,7 +118,7 @@ def _ledger_in_time(pytestconfig: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def anvil_b(other_local_chain: LocalChain) -> LocalChain:
-    """The second EVM chain, by the name that the swaps' tests know it by."""
+    """The second EVM chain, under the name that the tests of swaps use."""
     return other_local_chain
 
 
@@ -126,8 +126,8 @@ def anvil_b(other_local_chain: LocalChain) -> LocalChain:
 def running_aggregator(
     local_chain: LocalChain, anvil_b: LocalChain, request: pytest.FixtureRequest
 ) -> "Iterator[Aggregator]":
-    """The local aggregator over both EVM chains and, where it can run, Solana; ask for `aggregator` instead."""
-    from demo.aggregator import places, server  # here, since most tests need no Flask
+    """The local aggregator for both EVM chains, and for Solana if it is available. Tests use `aggregator`."""
+    from demo.aggregator import places, server  # imported here because most tests need no Flask
 
     has_solana = surfnet.is_offered()
     ledger = request.getfixturevalue("local_ledger") if has_solana else None
@@ -142,7 +142,7 @@ def running_aggregator(
 
 @pytest.fixture
 def aggregator(running_aggregator: "Aggregator") -> "Iterator[Aggregator]":
-    """The local aggregator, honest and asked nothing when the test begins."""
+    """The local aggregator, without faults and without recorded calls."""
     running_aggregator.reset()
     yield running_aggregator
     running_aggregator.reset()
@@ -160,7 +160,7 @@ def swap_world(
     settings: Any,
     request: pytest.FixtureRequest,
 ) -> "SwapWorld":
-    """All local chains in the catalogue with their routers pinned, and LI.FI's address the aggregator's."""
+    """A catalogue with all local chains and their pinned routers. LI.FI's URL is the local aggregator's."""
     from tests.support.swaps import world
 
     settings.LIFI_API_URL = aggregator.url
@@ -196,19 +196,19 @@ def merchant(db: None) -> Merchant:
 
 @pytest.fixture
 def other_merchant(db: None) -> Merchant:
-    """Mallory's shop, a stranger to Alice."""
+    """Mallory's shop, which must not see the data of Alice's."""
     return Merchant.objects.create(name="Mallory's")
 
 
 @pytest.fixture
 def api_key(merchant: Merchant) -> tuple[ApiKey, str]:
-    """Alice's key with every permission: its row, and the key itself."""
+    """Alice's API key with all permissions: its row and its text."""
     return issue_key(merchant=merchant, permissions=Permission.values, name="test")
 
 
 @pytest.fixture
 def chain(db: None, local_chain: LocalChain) -> Chain:
-    """The local chain in the catalogue, complete at once."""
+    """The local chain in the catalogue. A payment completes with its first confirmation."""
     return Chain.objects.create(
         id=local_chain.chain_id,
         name="Local Chain",
@@ -222,7 +222,7 @@ def chain(db: None, local_chain: LocalChain) -> Chain:
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.name)
 def each_kind(request: pytest.FixtureRequest, chain: Chain, local_chain: LocalChain) -> Iterator[Nodes]:
-    """The nodes of the chain in the catalogue: each kind that deployments have, one after the other."""
+    """The chain's nodes in the catalogue. The test runs once for each setup of nodes that deployments use."""
     with chain_with(request.param, chain, local_chain.url) as nodes:
         yield nodes
 
@@ -231,14 +231,13 @@ def each_kind(request: pytest.FixtureRequest, chain: Chain, local_chain: LocalCh
 def each_ledger_kind(
     request: pytest.FixtureRequest, solana: Chain, local_ledger: LocalLedger
 ) -> Iterator[Nodes]:
-    """The nodes of the Solana chain in the catalogue: each kind, one after the other."""
+    """The Solana chain's nodes in the catalogue. The test runs once for each setup."""
     with chain_with(request.param, solana, local_ledger.url) as nodes:
         yield nodes
 
 
 @pytest.fixture
 def usdc(chain: Chain, local_chain: LocalChain) -> Token:
-    """Test USDC, 6 decimals."""
     return Token.objects.create(
         chain=chain,
         symbol="USDC",
@@ -251,7 +250,6 @@ def usdc(chain: Chain, local_chain: LocalChain) -> Token:
 
 @pytest.fixture
 def dai(chain: Chain, local_chain: LocalChain) -> Token:
-    """Test DAI, 18 decimals."""
     return Token.objects.create(
         chain=chain, symbol="DAI", name="Dai Stablecoin", decimals=18, contract_address=local_chain.dai
     )
@@ -259,13 +257,13 @@ def dai(chain: Chain, local_chain: LocalChain) -> Token:
 
 @pytest.fixture
 def ether(chain: Chain) -> Token:
-    """The local chain's own coin."""
+    """The local chain's native coin."""
     return Token.objects.create(chain=chain, symbol="ETH", name="Ether", decimals=18, contract_address="")
 
 
 @pytest.fixture
 def solana(db: None, local_ledger: LocalLedger) -> Chain:
-    """The local Solana chain in the catalogue, complete at finality."""
+    """The local Solana chain in the catalogue. A payment completes at finality."""
     return Chain.objects.create(
         id=surfnet.CHAIN_ID,
         name="Local Solana",
@@ -280,7 +278,6 @@ def solana(db: None, local_ledger: LocalLedger) -> Chain:
 
 @pytest.fixture
 def solana_usdc(solana: Chain, local_ledger: LocalLedger) -> Token:
-    """Test USDC on Solana, 6 decimals."""
     return Token.objects.create(
         chain=solana,
         symbol="USDC",
@@ -297,7 +294,7 @@ def sol(solana: Chain) -> Token:
 
 
 class Api:
-    """A caller of the API: JSON in, (status, JSON) out."""
+    """A client for the API that sends and receives JSON."""
 
     def __init__(self, key: str | None = None) -> None:
         self._client = Client(raise_request_exception=False)
@@ -315,11 +312,9 @@ class Api:
         return self.call("GET", path, **headers)
 
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
-        """POST `body` as JSON."""
         return self.call("POST", path, {} if body is None else body, **headers)
 
     def put(self, path: str, body: Any, **headers: str) -> Any:
-        """PUT `body` as JSON."""
         return self.call("PUT", path, body, **headers)
 
 
@@ -338,13 +333,13 @@ def api(api_key: tuple[ApiKey, str]) -> Api:
 
 @pytest.fixture
 def public(db: None) -> Api:
-    """The API called without a key, as the checkout does."""
+    """The API without a key, as the checkout calls it."""
     return Api()
 
 
 @pytest.fixture
 def order(usdc: Token, local_chain: LocalChain) -> Callable[..., dict[str, Any]]:
-    """Return the body of a valid create call, with whatever is to differ."""
+    """Return a function that makes the body of a valid create call, with the given fields changed."""
 
     def build(**different: Any) -> dict[str, Any]:
         body = {
@@ -360,6 +355,6 @@ def order(usdc: Token, local_chain: LocalChain) -> Callable[..., dict[str, Any]]
 
 @pytest.fixture(autouse=True)
 def _empty_cache() -> None:
-    """No test meets another's rate limits, nor what another found out about a provider's health."""
+    """Clear the rate limits and the providers' health between tests."""
     cache.clear()
     registry.forget()

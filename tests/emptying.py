@@ -1,6 +1,7 @@
-"""Empties the tables after a test that commits: only those with rows, and without filling Django's own again.
+"""Empty the tables after a test that commits. Only tables with rows are emptied; Django's own rows stay.
 
-TRUNCATE writes new files for each of 50 tables, however empty, which takes longer than most of these tests.
+TRUNCATE writes new files for each of 50 tables, even for empty ones. That takes longer than most of these
+tests.
 """
 
 from collections.abc import Iterator
@@ -11,10 +12,10 @@ import pytest
 from django.core.management.commands import flush
 from django.db import OperationalError, connections, transaction
 
-# Rows that migrations write and that no test changes: content types and permissions.
+# Content types and permissions. Migrations write these rows, and no test changes them.
 _KEPT = frozenset({"django_content_type", "auth_permission", "django_migrations"})
 _MOST_DEADLOCKS = 5
-# Foreign keys are not checked meanwhile (`replica`), so that the order doesn't matter.
+# `replica` turns the checks of foreign keys off, so the order doesn't matter.
 _EMPTY = """
 DO $$
 DECLARE
@@ -51,7 +52,7 @@ def _statements(_style: object, connection: Any, **_options: bool) -> list[str]:
 
 
 def _execute(operations: Any, statements: list[str]) -> None:
-    """Run them, again after a deadlock with a request of a page that was closed and still reads."""
+    """Run the statements. Retry after a deadlock: a closed page's request may still be reading."""
     for _ in range(_MOST_DEADLOCKS):
         with suppress(OperationalError):
             return _execute_once(operations, statements)
@@ -66,4 +67,4 @@ def _execute_once(operations: Any, statements: list[str]) -> None:
 
 
 def _nothing_to_fill(*_arguments: object, **_options: object) -> None:
-    """Do nothing: what the signal's receivers write is kept."""
+    """Do nothing, because the rows that the signal's receivers write are still there."""

@@ -1,4 +1,4 @@
-"""An HTTP proxy before a real node, which can be told to fail, to lag or to lie, for all methods or for some."""
+"""An HTTP proxy in front of a real node. It can fail, lag or lie, for all methods or for some."""
 
 import json
 import socket
@@ -19,7 +19,7 @@ MEGABYTE = 1024 * 1024
 
 
 class FaultProxy:
-    """Where the proxy listens, what it was asked, and the fault it has just now."""
+    """The proxy's URL, its recorded requests and its current fault."""
 
     def __init__(self, upstream: str) -> None:
         self.upstream = upstream
@@ -33,16 +33,16 @@ class FaultProxy:
 
     @property
     def round_trips(self) -> int:
-        """How many HTTP requests came."""
+        """The number of HTTP requests that arrived."""
         return len(self.asked)
 
     def break_with(self, fault: "Fault", *methods: str) -> None:
-        """Answer so from now on: everything, or the requests in which one of these methods is called."""
+        """Respond with this fault from now on: to all requests, or to those that call one of these methods."""
         self.heal()
         self._fault, self._methods = fault, frozenset(methods)
 
     def heal(self) -> None:
-        """Answer as the node does; whoever hangs is let go."""
+        """Respond like the node again, and release the requests that hang."""
         self._fault, self._methods = None, frozenset()
         self.released.set()
         self.released = threading.Event()
@@ -57,13 +57,13 @@ class FaultProxy:
             fault(exchange)
 
     def ask_node(self, body: Any) -> list[Json]:
-        """Return what the real node answers."""
+        """Return the real node's responses."""
         answers = self._session.post(self.upstream, json=body, timeout=30).json()
         return answers if isinstance(answers, list) else [answers]
 
 
 class Exchange(loopback.Exchange):
-    """One request to the proxy, and the ways to answer it."""
+    """One request to the proxy, and the ways to respond to it."""
 
     def __init__(self, proxy: FaultProxy, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         super().__init__(handler, body)
@@ -79,7 +79,7 @@ class Exchange(loopback.Exchange):
         return [question["method"] for question in self.questions]
 
     def truth(self) -> list[Json]:
-        """Return the real node's answers, in the order of the questions."""
+        """Return the real node's responses in the order of the requests."""
         return self.proxy.ask_node(self.body)
 
     def reply(self, answers: list[Json]) -> None:
@@ -90,17 +90,17 @@ Fault = Callable[[Exchange], None]
 
 
 def truth(exchange: Exchange) -> None:
-    """What the node answers."""
+    """Forward the node's responses."""
     exchange.reply(exchange.truth())
 
 
 def null(exchange: Exchange) -> None:
-    """Every result is null."""
+    """Set every result to null."""
     exchange.reply([{**answer, "result": None} for answer in _sound(exchange)])
 
 
 def forgetful(exchange: Exchange) -> None:
-    """It knows no transaction, and is in order otherwise."""
+    """Return no transaction and no receipt; forward everything else."""
     forgotten = ("eth_getTransactionByHash", "eth_getTransactionReceipt")
     exchange.reply(
         [
@@ -111,7 +111,7 @@ def forgetful(exchange: Exchange) -> None:
 
 
 def limiting(seconds: int) -> Fault:
-    """429 with a Retry-After."""
+    """Return 429 with this Retry-After."""
     return lambda exchange: exchange.send(429, b'{"error": "slow down"}', Retry_After=str(seconds))
 
 
@@ -121,24 +121,24 @@ def server_error(exchange: Exchange) -> None:
 
 
 def hang(exchange: Exchange) -> None:
-    """No answer at all, until the proxy is healed."""
+    """Send no response until the proxy is healed."""
     exchange.proxy.released.wait(30)
     exchange.handler.close_connection = True
 
 
 def truncated(exchange: Exchange) -> None:
-    """The first half of a sound answer."""
+    """Send only the first half of a valid response."""
     body = json.dumps(exchange.truth()).encode()
     exchange.send(200, body[: len(body) // 2])
 
 
 def wrong_id(exchange: Exchange) -> None:
-    """Sound answers to other questions."""
+    """Return valid responses with wrong ids."""
     exchange.reply([{**answer, "id": answer["id"] + 1000} for answer in exchange.truth()])
 
 
 def html(exchange: Exchange) -> None:
-    """A web page, with status 200."""
+    """Return an HTML page with status 200."""
     exchange.send(200, b"<!doctype html><title>Just a moment...</title>", Content_Type="text/html")
 
 
@@ -158,7 +158,7 @@ def huge(exchange: Exchange) -> None:
 
 
 def other_chain(url: str) -> Fault:
-    """What a node of another chain answers."""
+    """Return the responses of another chain's node."""
 
     def answer(exchange: Exchange) -> None:
         answers = requests.post(url, json=exchange.body, timeout=30).json()
@@ -168,7 +168,7 @@ def other_chain(url: str) -> Fault:
 
 
 def old_head(height: int) -> Fault:
-    """What the node would have answered when `height` was its newest block."""
+    """Return the responses that the node gave when `height` was its newest block."""
 
     def answer(exchange: Exchange) -> None:
         tags = {"latest": hex(height), "pending": hex(height)}
@@ -194,12 +194,12 @@ def _as_of(height: int, question: Json, answer: Json) -> Json:
 
 
 def forged_receipts(change: Callable[[Json], Json]) -> Fault:
-    """The truth, but for the receipts that are there, which are as `change` makes them."""
+    """Forward everything, but change each receipt that exists with `change`."""
     return forged("eth_getTransactionReceipt", change)
 
 
 def forged(method: str, change: Callable[[Json], Json]) -> Fault:
-    """The truth, but for the results of one method, where there are any."""
+    """Forward everything, but change the results of one method, if there are any."""
 
     def answer(exchange: Exchange) -> None:
         exchange.reply(
@@ -215,7 +215,7 @@ def forged(method: str, change: Callable[[Json], Json]) -> Fault:
 def lacking(
     *methods: str, code: int = -32601, message: str = "the method does not exist/is not available"
 ) -> Fault:
-    """The truth, but for these methods, which it does not offer."""
+    """Forward everything except these methods, which return an error."""
     error = {"code": code, "message": message}
 
     def answer(exchange: Exchange) -> None:
@@ -230,7 +230,7 @@ def lacking(
 
 
 def refuse_creation(exchange: Exchange) -> None:
-    """The truth, but for calls of code that is not on the chain, which it will not run."""
+    """Forward everything except calls that run code which is not on the chain."""
     error = {"code": -32602, "message": "missing field `to`"}
     exchange.reply(
         [
@@ -248,7 +248,7 @@ def _sound(exchange: Exchange) -> list[Json]:
 
 @contextmanager
 def proxying(upstream: str) -> Iterator[FaultProxy]:
-    """Run a proxy before the node at `upstream`."""
+    """Run a proxy in front of the node at `upstream`."""
     proxy = FaultProxy(upstream)
     with loopback.scripted(proxy.answer, exchange=partial(Exchange, proxy)) as server:
         proxy.url = server.url

@@ -1,4 +1,4 @@
-"""Renews the pictures of the checkout in docs/images, from the tests that bring its states about: `make pictures`."""
+"""`make pictures` renews the pictures of the checkout in docs/images. They come from tests that reach its states."""
 
 import base64
 import subprocess
@@ -15,7 +15,7 @@ IMAGES = REPOSITORY / "docs" / "images"
 HIGHEST_PX = 1200
 QUALITY = 88
 
-# By the name in docs/images: the picture as a test names it, in which window and colours.
+# For each file in docs/images: the picture's name in its test, the window and the colours.
 GALLERY = {
     "checkout-desktop": "review-desktop-light",
     "checkout-phone": "wallets-phone-light",
@@ -49,7 +49,7 @@ TESTS = (
 
 
 def main() -> None:
-    """Run the tests, and put what they show in place of what is there; nothing is replaced unless all of it is new."""
+    """Run the tests and replace the pictures in docs/images. If a test took no new picture, nothing is replaced."""
     with tempfile.TemporaryDirectory() as taken:
         command = [sys.executable, "-m", "pytest", "-q", "--pictures", taken, *TESTS]
         subprocess.run(command, cwd=REPOSITORY, check=True)
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def _made_small(pictures: dict[str, Path]) -> dict[str, bytes]:
-    """Return the pictures' upper parts as WebP, which the browser writes."""
+    """Return the upper part of each picture as WebP. The browser converts it."""
     small = {}
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as profile:
         context = launch_profile(driver, Path(profile))

@@ -1,4 +1,4 @@
-"""Ending leases sooner than time does."""
+"""End leases before their time."""
 
 from datetime import timedelta
 
@@ -9,6 +9,6 @@ from webhooks.models import Delivery
 
 
 def end_leases() -> None:
-    """Have every lease that workers hold run out now, as if they had died ten seconds ago."""
+    """End every worker's leases now, as if the workers had died ten seconds ago."""
     for model in (Lookup, Swap, DiscoveryCursor, GasAccount, Authorization, Delivery):
         model.objects.filter(lease_until__isnull=False).update(lease_until=Now() - timedelta(milliseconds=1))

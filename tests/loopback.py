@@ -1,4 +1,4 @@
-"""Servers on the loopback interface: `scripted` answers as a test says, slowly or badly if need be."""
+"""Servers on the loopback interface. `scripted` responds as a test says, even slowly or wrongly."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class Exchange:
-    """One HTTP request, and the ways to answer it."""
+    """One HTTP request, and the ways to respond to it."""
 
     def __init__(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         parts = urlsplit(handler.path)
@@ -32,7 +32,7 @@ class Exchange:
         self.body: Any = body
 
     def send(self, status: int, body: bytes = b"", *, length: int | None = None, **headers: str) -> None:
-        """Send these bytes. `length` is a false Content-Length; header names have underscores."""
+        """Send these bytes. `length` is a wrong Content-Length. In header names, write `_` for `-`."""
         self.handler.send_response(status)
         for name, value in headers.items():
             self.handler.send_header(name.replace("_", "-"), value)
@@ -71,7 +71,7 @@ class Scripted:
 def scripted(
     behave: Behaviour, *, path: str = "", exchange: Callable[[BaseHTTPRequestHandler, bytes], Any] = Exchange
 ) -> Iterator[Scripted]:
-    """Run a server that hands each request to `behave` as an `exchange`. Its address ends with `path`."""
+    """Run a server that passes each request to `behave` as an `exchange`. The server's URL ends with `path`."""
     server = Scripted()
 
     class Handler(BaseHTTPRequestHandler):
@@ -86,7 +86,7 @@ def scripted(
                 behave(arrived)
                 if not self.wfile.closed:
                     self.wfile.flush()
-            except (OSError, ValueError):  # the client hung up, or the behaviour did
+            except (OSError, ValueError):  # the client or the behaviour hung up
                 self.close_connection = True
 
         do_POST = do_PUT = do_PATCH = do_GET
@@ -107,13 +107,13 @@ def scripted(
 
 
 def listening(handler: type[BaseHTTPRequestHandler], port: int = 0) -> AbstractContextManager[str]:
-    """Serve by `handler` on the loopback interface, on a free port unless one is given."""
+    """Serve with `handler` on the loopback interface. The default port is a free one."""
     return serving(_Server(("127.0.0.1", port), handler))
 
 
 @contextmanager
 def serving(server: HTTPServer) -> Iterator[str]:
-    """Run the server in a thread until the end; yields its address, without a slash at its end."""
+    """Run the server in a thread; yield its URL, without a slash at the end."""
     with server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()

@@ -1,7 +1,7 @@
-"""A PostgreSQL cluster with all migrations applied, kept in `.local` and copied for each test process.
+"""A PostgreSQL cluster with all migrations applied. It is kept in `.local` and copied for each test process.
 
-To migrate an empty database takes as long as hundreds of tests. Django makes the test database from the copy's
-database `migrated` (`TEST.TEMPLATE`), and has nothing left to migrate.
+Migrating an empty database takes as long as hundreds of tests. Django copies the test database from the
+cluster's database `migrated` (`TEST.TEMPLATE`), so no migration is left to run.
 """
 
 import datetime
@@ -27,11 +27,11 @@ _SOURCES = ("requirements*.txt", "*/migrations/*.py", "*/models.py", "*/models/*
 
 
 def start(folder: Path) -> Postgres:
-    """Start PostgreSQL over a copy in `folder`, with the databases `quittance`, which is empty, and `migrated`."""
+    """Start PostgreSQL on a copy in `folder`, with an empty database `quittance` and the database `migrated`."""
     with _locked():
         kept = _cluster()
         folder.mkdir(parents=True)
-        # With its owner, as whom the server runs.
+        # Keep the owner: the server runs as that user.
         subprocess.run(["cp", "-a", kept, folder / "cluster"], check=True)
     return postgres.start(folder, durable=False)
 
@@ -45,7 +45,7 @@ def _locked() -> Iterator[None]:
 
 
 def _cluster() -> Path:
-    """Return the stopped cluster for today's sources. The first process that needs it makes it."""
+    """Return the stopped cluster for the current sources. The first process that needs it creates it."""
     kept = _KEPT / _fingerprint()
     if not kept.exists():
         for stale in _KEPT.iterdir():
@@ -56,7 +56,7 @@ def _cluster() -> Path:
 
 
 def _fingerprint() -> str:
-    """Return a name for what the tables follow from: the sources, and the day, at which partitions begin."""
+    """Return a hash of everything that the tables depend on: the sources, and today's date, when partitions start."""
     digest = hashlib.sha256(datetime.datetime.now(tz=datetime.UTC).date().isoformat().encode())
     for pattern in _SOURCES:
         for source in sorted(REPOSITORY.glob(pattern)):
@@ -71,7 +71,7 @@ def _make(kept: Path) -> None:
         with psycopg.connect(server.url, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {TEMPLATE}")
         environment = {
-            "REDIS_URL": "redis://127.0.0.1:9/0",  # named, and not used
+            "REDIS_URL": "redis://127.0.0.1:9/0",  # required, but not used
             **os.environ,
             "DATABASE_URL": server.url.replace(f"/{DATABASE}?", f"/{TEMPLATE}?"),
         }

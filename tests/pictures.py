@@ -1,6 +1,6 @@
-"""Keeps pictures of the pages that tests bring about, to be looked at: `pytest --pictures FOLDER`.
+"""Save pictures of the pages that tests open: `pytest --pictures FOLDER`.
 
-Without the option nothing is kept, and a test takes no longer for it.
+Without the option, nothing is saved, and tests take no longer.
 """
 
 import re
@@ -19,7 +19,7 @@ _WINDOWS: "dict[str, ViewportSize]" = {
     "phone": {"width": PHONE["width"], "height": PHONE["height"]},
 }
 _IS_TOUCHED = "matchMedia('(pointer: coarse)').matches"
-# The customer's own settings, as the page sees them now.
+# Returns the page's current media settings.
 _SETTINGS = """() => ({
   color_scheme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
   reduced_motion: matchMedia("(prefers-reduced-motion: reduce)").matches ? "reduce" : "no-preference",
@@ -27,7 +27,7 @@ _SETTINGS = """() => ({
 
 
 class _Album:
-    """Where pictures go, and which test they are of."""
+    """The folder for pictures, and the current test."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -36,14 +36,16 @@ class _Album:
         self._named: set[str] = set()
 
     def turn_to(self, test: str) -> None:
-        """Name pictures after this test from now on, such as `wallets/paying/rejected-1`."""
+        """Name the next pictures after this test, such as `wallets/paying/rejected-1`."""
         file, _, name = test.partition("::")
         parts = [part.removeprefix("test_") for part in Path(file).with_suffix("").parts[2:]]
         self._test = Path(*parts, _file_name(name.removeprefix("test_")))
         self._taken = 0
 
     def next(self, name: str | None) -> Path | None:
-        """Return where the next picture goes, without what tells its looks; None where it is there already."""
+        """Return the next picture's path without window and colours, or None if a picture of this name is
+        already saved.
+        """
         if name in self._named:
             return None
         if name:
@@ -68,23 +70,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Open the album, in each of several test processes."""
+    """Open the album in each test process."""
     global _album
     folder = config.getoption("--pictures")
     _album = _Album(Path(folder).absolute()) if folder else None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Name pictures after the test that begins."""
+    """Name the next pictures after the test that begins."""
     if _album:
         _album.turn_to(item.nodeid)
 
 
 def picture(page: "Page", name: str | None = None) -> None:
-    """Keep a picture of the whole page: on a desktop and on a phone, in light and in dark colours.
+    """Save pictures of the whole page: on a desktop and a phone, in light and dark colours.
 
-    Named by `name`, of which one is kept, else by the test and by the order in it. Window, colours and motion are as
-    before afterwards.
+    The file is named `name`, of which only one is saved, or else after the test and its order there.
+    Afterwards, the window, the colours and the motion setting are as before.
     """
     path = _album.next(name) if _album else None
     if not path:

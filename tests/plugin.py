@@ -1,8 +1,9 @@
-"""Starts the private PostgreSQL and Redis that the tests run on, before Django reads its settings.
+"""Start a private PostgreSQL and Redis for the tests before Django reads its settings.
 
-`DATABASE_URL` and `REDIS_URL` in the environment are used instead, where they are set. Of several test processes side
-by side (`pytest -n`) each has a pair of its own: they flush, stop and fill them. All that a run writes, its chains and
-browsers too, lies in a folder that goes with it; what runs that were killed left goes with the next.
+If `DATABASE_URL` and `REDIS_URL` are set, the tests use those servers instead. Parallel test processes (`pytest
+-n`) each have their own pair, because tests flush, stop and fill them. A run writes all its files to a folder
+that is removed at the end, including those of chains and browsers. If a run was killed, the next run removes
+its folder.
 """
 
 import atexit
@@ -34,10 +35,10 @@ SETTINGS = {
     "EMAIL_URL": "memorymail://",
     "DATABASE_POOL_SIZE": "220",
     "LOG_LEVEL": "WARNING",
-    # No test asks a provider of the real world; those of swaps have one of their own.
+    # No test calls a real provider. Tests of swaps set their own.
     "ROUTING_PROVIDERS": "off",
     "ROUTING_QUOTE_LIMIT": "off",
-    # All tests call from one address; those of the limits set their own.
+    # All tests call from one address. Tests of the limits set their own.
     "RATE_LIMIT_API": "off",
     "RATE_LIMIT_PUBLIC": "off",
     "RATE_LIMIT_EXPENSIVE": "off",
@@ -49,11 +50,11 @@ _FOLDER = re.compile(r"quittance-tests-([0-9]+)-\w+")
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests() -> Iterator[None]:
-    """Set the environment, unless the caller did."""
+    """Set the environment variables that the caller did not set."""
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     home = _home()
-    # What the process that started this one set is that one's own pair.
+    # Ignore the servers that the parent process started: they belong to the parent.
     ours = set(os.environ.get(_STARTED, "").split()) if "PYTEST_XDIST_WORKER" in os.environ else set()
     if "DATABASE_URL" not in os.environ or "DATABASE_URL" in ours:
         os.environ["DATABASE_URL"] = migrated.start(home / "postgres").url
@@ -66,12 +67,12 @@ def pytest_load_initial_conftests() -> Iterator[None]:
 
 
 def has_own_database() -> bool:
-    """Whether this process started the server of DATABASE_URL itself."""
+    """Whether this process started the server in DATABASE_URL."""
     return "DATABASE_URL" in os.environ[_STARTED].split()
 
 
 def _home() -> Path:
-    """Make this process's folder, where temporary files go from now on (its name is short: sockets lie in it)."""
+    """Create this process' folder and use it for temporary files. Its name is short because it contains sockets."""
     folders = Path(os.environ.setdefault(_FOLDERS, tempfile.gettempdir()))
     for folder in folders.iterdir():
         named = _FOLDER.fullmatch(folder.name)
@@ -91,7 +92,7 @@ def _leave(home: Path) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Iterator[TestReport]:
-    """Keep halves of surrogate pairs, which some tests log, from breaking what test processes tell each other."""
+    """Replace halves of surrogate pairs in reports. Some tests log them, and test processes can't exchange them."""
     report: TestReport = yield
     report.sections = [
         (name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections

@@ -1,4 +1,4 @@
-"""The product's own processes, run as in production against the test's database."""
+"""The product's processes, run as in production, on the test's database."""
 
 import os
 import signal
@@ -16,14 +16,14 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return this process's environment with DATABASE_URL pointing at the test's database."""
+    """Return the environment variables, with the test's database in DATABASE_URL."""
     url = urlsplit(os.environ["DATABASE_URL"])
     name = connection.settings_dict["NAME"]
     return {**os.environ, "DATABASE_URL": url._replace(path=f"/{name}").geturl(), **more}
 
 
 class Process:
-    """A child in a process group of its own, so that a kill takes its children along."""
+    """A child process in its own process group, so that a kill includes its children."""
 
     def __init__(self, log: Path, *command: str, **more: str) -> None:
         self._log = log.open("ab")
@@ -42,20 +42,20 @@ class Process:
 
     @property
     def children(self) -> int:
-        """How many processes it has started that still run."""
+        """The number of its child processes that are running."""
         shown = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True)
         return shown.stdout.split().count(str(self._child.pid))
 
     def ask_to_stop(self) -> None:
-        """Send SIGTERM to the process itself, as a platform does before it starts a new release."""
+        """Send SIGTERM to the process, as platforms do before a new release starts."""
         self._child.terminate()
 
     def pause(self) -> None:
-        """Freeze the whole group, as a machine that stalls does."""
+        """Freeze the process group, as if the machine stalled."""
         os.killpg(self._child.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a paused group go on."""
+        """Resume a paused group."""
         os.killpg(self._child.pid, signal.SIGCONT)
 
     def wait(self, seconds: float) -> int:
@@ -63,7 +63,7 @@ class Process:
         return self._child.wait(timeout=seconds)
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """End the whole group at once; already ended is no error."""
+        """Kill the process group. If it has already ended, that is no error."""
         with suppress(ProcessLookupError):
             os.killpg(self._child.pid, number)
         self._child.wait(timeout=20)
@@ -77,7 +77,7 @@ def worker(log: Path, **more: str) -> Process:
 
 
 def beat(log: Path, **more: str) -> Process:
-    """Start Celery's beat, with a schedule file beside its log."""
+    """Start Celery's beat, with a schedule file next to its log."""
     schedule = str(log.with_suffix(".schedule"))
     return Process(
         log, "celery", "-A", "config.beat", "beat", "--schedule", schedule, "--pidfile", "", **more

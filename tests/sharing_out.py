@@ -1,7 +1,7 @@
-"""Which test process runs which tests: each file goes to one, the longest first, and the whole local world to the same.
+"""Distribute tests over test processes: by file, slow files first. All tests of the local world go to one process.
 
-A process that begins a file of two minutes when the others have nothing left makes everything wait for it, so a file
-of few but long tests goes before one of many short ones.
+If a process starts a file of two minutes last, all others wait for it. So a file with few long tests comes
+before one with many short tests.
 """
 
 from typing import TYPE_CHECKING
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
 _IN_THE_WORLD = "tests/browser/local_world"
-# Seconds, on a busy machine, of the files that take longer than the number of their tests suggests. The world comes
-# first, since it takes longest. Only the order depends on these figures.
+# Seconds on a busy machine, for files that take longer than their number of tests suggests. The world takes
+# longest, so it comes first. The figures only determine the order.
 _SECONDS = {
     _IN_THE_WORLD: 260.0,
     "tests/integration/simulation/test_simulator.py": 200.0,
@@ -57,7 +57,7 @@ _SECONDS_OF_A_TEST = 1.0
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling":
-    """A world takes a minute to start, and CPU time for as long as it runs: one is enough."""
+    """A world takes a minute to start and uses CPU time while it runs. So only one is started."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):

@@ -1,4 +1,4 @@
-"""Doing many things at the same moment, each thread with a database connection of its own."""
+"""Run jobs at the same moment, in threads with their own database connections."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,10 @@ from config.api.errors import ApiError
 
 
 def at_once(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each job in a thread of its own, all started by one signal; an ApiError stands for itself."""
+    """Run each job in its own thread, all started at once; return their results.
+
+    An ApiError is returned as a result.
+    """
     start = threading.Barrier(len(jobs))
 
     def run(job: Callable[[], Any]) -> Any:
@@ -30,7 +33,7 @@ def at_once(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
 
 @contextmanager
 def locked(take: Callable[[], object]) -> Iterator[threading.Event]:
-    """Hold the locks that `take` takes in another transaction, until the end or until the event is set."""
+    """Hold the locks that `take` takes, in another transaction, until the block ends or the event is set."""
     held, release = threading.Event(), threading.Event()
 
     def hold() -> None:

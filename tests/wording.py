@@ -1,7 +1,7 @@
-"""Check that words of a list do not come back: `python -m tests.wording`, which `make lint` runs.
+"""Reject the listed words: `python -m tests.wording`. `make lint` runs this check.
 
-The scope is every tracked text file outside `tests/`, except `NOT_READ`: code, docs, the English messages, templates.
-CONTRIBUTING.md (Language) has the rules behind the list.
+The scope is every tracked text file outside `tests/`, except `NOT_READ`: code, docs, the English messages,
+templates. CONTRIBUTING.md (Language) explains the rules.
 """
 
 import re
@@ -14,20 +14,20 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-# What may separate the words of a phrase: blanks, and the marks of a comment that goes on in the next line.
+# Separators between the words of a phrase: spaces, and the marks of a comment's next line.
 _GAP = r"(?:\s|\n\s*(?:#|//|\*)?\s*)+"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Words that are not used, and what to write instead."""
+    """Words to avoid, and what to write in their place."""
 
     pattern: str
     instead: str
 
     @property
     def compiled(self) -> re.Pattern[str]:
-        # Underscores separate words: `told_by` is a hit. Letters and digits do not.
+        # `told_by` is a hit, because underscores separate words. Letters and digits don't.
         body = self.pattern.replace(" ", _GAP)
         return re.compile(rf"(?<![A-Za-z0-9])(?:{body})(?![A-Za-z0-9])", re.IGNORECASE)
 
@@ -64,13 +64,13 @@ NOT_READ = {
     "LICENSE": "legal text",
     "docs/images/*": "pictures",
 }
-# The messages in other languages than English have words that look like these.
+# Words in messages of other languages can look like these.
 _OTHER_LANGUAGES = re.compile(r"checkout/messages/(?!en\.json$)")
 
 _LINK = re.compile(r"\[[^\]\n]*\]\([^)\n]*\)")
 _TEST_LINK = re.compile(r"\[`test_\w+`\]\([^)\n]*\)")
 
-# Hits that stay, by path and the words as they are written there, each with its reason.
+# Places where a listed word may stay, by path and exact text, with the reason.
 ALLOWED: dict[tuple[str, str], str] = {
     ("CONTRIBUTING.md", "told"): "lists the words",
     ("CONTRIBUTING.md", "stands"): "lists the words",
@@ -83,7 +83,7 @@ ALLOWED: dict[tuple[str, str], str] = {
 
 @dataclass(frozen=True)
 class Hit:
-    """A listed word in a file. Line 0 is the file's own name."""
+    """A listed word in a file. Line 0 means the file's name."""
 
     path: str
     line: int
@@ -99,10 +99,10 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def hits_in(path: str, text: str) -> Iterator[Hit]:
-    """Yield each listed word of `text`, and of the name of its file."""
-    # Pages link to tests by their names, which `NOT_READ` leaves to the tests.
+    """Yield each listed word in `text` and in the file's name."""
+    # Pages link to tests by name, and test names are not checked.
     text = _TEST_LINK.sub(_blank, text)
-    # A reference that is a link can be opened.
+    # Skip linked references, because a reader can open them.
     unlinked = _LINK.sub(_blank, text)
     for rule in RULES:
         source = unlinked if "docs/" in rule.instead else text
@@ -120,14 +120,14 @@ def is_read(path: str) -> bool:
 
 
 def tracked_files() -> list[str]:
-    """Return the repository's tracked files, relative to its root."""
-    # -z: names with spaces or other alphabets come unquoted.
+    """Return the paths of all tracked files, relative to the repository's root."""
+    # With -z, names with spaces or non-ASCII letters aren't quoted.
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, check=True)
     return [name for name in listed.stdout.decode().split("\0") if name]
 
 
 def find_hits(paths: Iterable[str]) -> Iterator[Hit]:
-    """Yield the hits in `paths`, relative to the repository. Binary files have none."""
+    """Yield the hits in `paths`, which are relative to the repository. Binary files are skipped."""
     for path in paths:
         try:
             text = (REPOSITORY / path).read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def find_hits(paths: Iterable[str]) -> Iterator[Hit]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print every hit in the named files, or in all tracked ones; return the exit status."""
+    """Print every hit in these files, by default in all tracked ones; return the exit status."""
     hits = list(find_hits(filter(is_read, arguments or tracked_files())))
     for hit in hits:
         print(hit)

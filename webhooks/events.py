@@ -24,8 +24,8 @@ from webhooks.models import Delivery, Endpoint, Event, EventBody
 logger = logging.getLogger(__name__)
 
 _ORDER_LOCK = 0x6576  # The namespace of these advisory locks.
-# A transaction may have events of several merchants. It takes their locks in the order of the numbers, to prevent
-# deadlocks.
+# A transaction may have events of several merchants. The transaction takes the merchants' locks in the order of the
+# numbers, to prevent deadlocks.
 _LOCK_IN_ORDER = """
     SELECT pg_advisory_xact_lock(%s, number)
     FROM (SELECT DISTINCT hashtext(merchant) AS number FROM unnest(%s::text[]) AS merchant ORDER BY number) AS ordered
@@ -147,14 +147,14 @@ def _write_deliveries(recorded: Sequence[tuple[NewEvent, Event]]) -> None:
 def _next_moments(merchants: Collection[UUID]) -> dict[UUID, datetime]:
     """Return, for each merchant, the time of a new event.
 
-    It is the database's time, but later than all of the merchant's events.
+    The time of a new event is the database's time, but later than all of the merchant's events.
 
     The locks are held until the commit. Without them, a slow transaction could commit an older event after a newer one.
     A polling client that has already seen the newer event would miss the older one.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_IN_ORDER, [_ORDER_LOCK, [str(merchant) for merchant in merchants]])
-        # This must be a second statement: it sees the commits for which the first statement had to wait.
+        # The times are read by a second statement, which sees the commits for which the first statement had to wait.
         cursor.execute(_MOMENTS, [list(merchants)])
         return dict(cursor.fetchall())
 
@@ -168,8 +168,8 @@ def envelope(event_id: str, type_: str, created: datetime, data: dict[str, Any])
 def _is_delivered(endpoint: Endpoint | None, type_: str, webhook_url: str | None) -> bool:
     """Whether the event is delivered.
 
-    A payment request's own URL always gets the default types. It gets other types only if the endpoint is subscribed to
-    them.
+    A payment request's own URL always gets the default types. That URL gets other types only if the endpoint is
+    subscribed to them.
     """
     named = endpoint is not None and type_ in endpoint.event_types
     if webhook_url:

@@ -141,7 +141,7 @@ class EventBody(models.Model):
 
 
 class Delivery(models.Model):
-    """The delivery of one body to one URL. It is retried until an attempt succeeds or the last one fails.
+    """The delivery of one body to one URL. The delivery is retried until an attempt succeeds or the last one fails.
 
     `due_at` is the time of the next attempt. A worker holds the row until `lease_until` under its `claim_id`. A test
     event has no `event` row, and its body is in `own_body`. `url_override` is a payment request's own webhook URL.

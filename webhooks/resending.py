@@ -18,7 +18,7 @@ MOST_AT_ONCE = 200
 
 
 class ResendForm(forms.Form):
-    """The form of the confirmation page. It has the chosen deliveries with a fingerprint of each."""
+    """The form of the confirmation page. The form has the chosen deliveries with a fingerprint of each."""
 
     action = forms.CharField(widget=forms.HiddenInput)
     confirmed = forms.CharField(widget=forms.HiddenInput)
@@ -39,7 +39,7 @@ class ResendForm(forms.Form):
 
 
 def seen_of(delivery: Delivery) -> str:
-    """Return a fingerprint. It changes with each attempt and redelivery."""
+    """Return a fingerprint, which changes with each attempt and redelivery."""
     again = delivery.redelivered_at.isoformat() if delivery.redelivered_at else "never"
     return f"{delivery.status} {delivery.attempts} {again}"
 

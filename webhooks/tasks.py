@@ -1,6 +1,7 @@
 """The periodic Celery tasks.
 
-A task may run twice, late or not at all. That is safe, because the database has the due work.
+A task may run twice, late or not at all. Repeated, late and missing runs are safe, because the database has the due
+work.
 """
 
 from celery import shared_task

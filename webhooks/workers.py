@@ -9,7 +9,7 @@ DISPATCHER = Dispatcher()
 def _send_due(_: None) -> bool:
     """Start sending due deliveries if the dispatcher has idle threads.
 
-    It leases more by itself when a thread is idle again.
+    When a thread is idle again, the dispatcher leases more by itself.
     """
     DISPATCHER.nudge()
     return False

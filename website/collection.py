@@ -1,4 +1,4 @@
-"""Make a collection of all API calls, for Postman, Bruno, Insomnia and others. It is made from the API's description.
+"""Make a collection of all API calls, for Postman, Bruno, Insomnia and others. The source is the API's description.
 
 `python -m website.collection`, or `make collection`, writes `clients/quittance.postman_collection.json`. The format is
 Postman's 2.1. All of these programs can import it.
@@ -74,7 +74,7 @@ def _item(path: str, method: str, operation: Schema, components: Schema) -> dict
 
 
 def _url(path: str, operation: Schema, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the URL. Its filters are off until you switch one on."""
+    """Return the URL. Its filters are off until you switch a filter on."""
     template = path.replace("{", ":").replace("}", "")
     query = [
         {

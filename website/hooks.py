@@ -1,4 +1,4 @@
-"""MkDocs hooks. They add pages from outside docs/ and the API reference, and convert links that lead out of docs/."""
+"""MkDocs hooks, which add pages from outside docs/ and the API reference, and convert links that lead out of docs/."""
 
 import os
 import posixpath

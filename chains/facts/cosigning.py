@@ -13,7 +13,7 @@ class Sponsored:
     """An unsigned transaction whose fee payer is the operator's account.
 
     The last block that can include it has the height `last_valid_height`. `fee` is the maximum network fee. `deposit`
-    is the rent of the recipient's new token account, or 0. Both are in base units of the native coin.
+    is the rent of the recipient's new token account, or 0. Fee and deposit are in base units of the native coin.
     """
 
     transaction: bytes

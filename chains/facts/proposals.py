@@ -1,4 +1,4 @@
-"""Calls that a contract account executes later. Its wallet returns an id for such a call."""
+"""Calls that a contract account executes later. The account's wallet returns an id for such a call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

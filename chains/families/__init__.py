@@ -1,7 +1,7 @@
 """Registry of chain families. `get_client(chain)` returns a chain's client.
 
-Each subpackage here is a family. It defines `FAMILY`, a `chains.families.base.Family` whose key is the folder's name,
-and is discovered automatically.
+Each subpackage here is a family. A family's package defines `FAMILY`, a `chains.families.base.Family` whose key is the
+folder's name. Families are discovered automatically.
 """
 
 import os

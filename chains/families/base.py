@@ -98,7 +98,7 @@ class DepositContracts:
     """The contracts behind deposit addresses.
 
     - `factory` is the factory's address, the same on every chain; `factory_code` is the code that should be at it.
-    - `deployer` is the contract that `deployment` calls. It must exist on the chain.
+    - `deployer` is the contract that `deployment` calls. The deployer must exist on the chain.
     - `deposit_of(recipient, payment request's ID)` and `sweep(sweeps)` need no network.
     """
 
@@ -228,14 +228,14 @@ class Family:
     - `account_name` and `chain_reference(chain id, cluster name)` go into the sign-in message for a wallet (EIP-4361).
     - `actions` are the classes of `chains.client.Action` that its wallets sign. If empty, customers can only send
       manually.
-    - `deposits` is None if the family has no deposit addresses. For sponsored payments, a family has one of these or
-      neither: `authorizations` (the payer signs a transfer) or `cosigning` (the payer and the operator sign the
+    - `deposits` is None if the family has no deposit addresses. For sponsored payments, a family has at most one of
+      two: `authorizations` (the payer signs a transfer) or `cosigning` (the payer and the operator sign the
       transaction).
     - `links` is None if wallets open no payment links. `call_rules` find a provider's ID in calls.
     - `native_alias` is the address that routing providers use for the native coin; empty if there is none.
 
     New blocks:
-    - `subscribe_heads` is a JSON-RPC method and its parameters. It subscribes to new blocks over a WebSocket.
+    - `subscribe_heads` is a JSON-RPC method and its parameters. The method subscribes to new blocks over a WebSocket.
 
     Sandbox:
     - `unowned_addresses` are two addresses without a known owner. Simulated payments come from them, and requests can't

@@ -1,1 +1,1 @@
-"""Notifications of new blocks. They are only hints: the code that they wake queries the nodes itself."""
+"""Notifications of new blocks. Notifications are only hints: the code that they wake queries the nodes itself."""

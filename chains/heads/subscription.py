@@ -1,4 +1,4 @@
-"""A WebSocket of one node that announces new blocks. Its messages are only hints, so their content is not read."""
+"""A WebSocket of one node that announces new blocks. The messages are only hints, so their content is not read."""
 
 import json
 import logging

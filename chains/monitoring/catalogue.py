@@ -13,9 +13,9 @@ from chains.models import Chain
 def verify_catalogue(chains: list[dict[str, Any]]) -> list[str]:
     """Compare the catalogue with every node of each active chain: chain ID, token decimals and symbols.
 
-    A Solana mint has no symbol, so only its decimals are compared. If a token has an `authorization`, its contract
-    should verify signatures for this domain; on Solana, its transfers should run only the program SPL Token. If the
-    factory of deposit addresses is deployed, it should have the shipped code.
+    A Solana mint has no symbol, so only its decimals are compared. If a token has an `authorization` on EVM, the
+    token's contract should verify signatures for this domain. On Solana, the token's transfers should run only the
+    program SPL Token. If the factory of deposit addresses is deployed, it should have the shipped code.
 
     Inactive chains are skipped; returns their names. Raises CatalogueError for a mismatch, a token that can't be
     offered, a node that doesn't respond, or an active chain without nodes.

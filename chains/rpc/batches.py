@@ -1,8 +1,8 @@
 """Send many calls to one node in the largest batches it accepts.
 
 If the node rejects a batch, it is split, down to single calls. The accepted size is remembered. If a response is too
-large, incomplete or malformed, the batch is split too, but its size is not remembered, because it depends on the calls.
-A node that fails a trivial call is down and gets no more calls.
+large, incomplete or malformed, the batch is split too. That size is not remembered, because it depends on the calls. A
+node that fails a trivial call is down and gets no more calls.
 """
 
 import threading
@@ -59,7 +59,7 @@ class Unread:
 
 
 class Failing:
-    """The names of the items on which a node failed. They are queried last, because a few failures end a round."""
+    """The names of items on which a node failed. Those items are queried last, because a few failures end a round."""
 
     def __init__(self) -> None:
         self._names: OrderedDict[str, None] = OrderedDict()
@@ -194,7 +194,7 @@ class Batches:
 
     @property
     def _room(self) -> int:
-        """The byte limit of one response. It falls after a response that was too large, to find the large call
+        """The byte limit of one response. The limit falls after a response that was too large, to find the large call
         sooner.
         """
         return self._max_bytes // 4 if self._is_large and self._isolating else self._max_bytes
@@ -218,7 +218,7 @@ class Batches:
             raise
 
     def _alone(self, error: ChainError) -> Unread:
-        """Return the placeholder for a failed single call. If not isolating, raises ChainError."""
+        """Return the placeholder for a failed single call. Raises ChainError if the calls are not isolated."""
         if not self._isolating:
             raise error
         self._require_alive(error)

@@ -1,7 +1,8 @@
 """JSON-RPC over HTTP: timeouts, connection pooling and failover between a chain's nodes.
 
-Nodes are not trusted. A response that is late, too large, not JSON, mismatched or implausible counts as a failure: the
-next node is queried, and the failed one gets a cooldown (`chains.rpc.nodes`). `chains.rpc.batches` sizes the batches.
+Nodes are not trusted. A response that is late, too large, not JSON, mismatched or implausible counts as a failure. The
+next node is queried, and the node that failed gets a cooldown (`chains.rpc.nodes`). `chains.rpc.batches` sizes the
+batches.
 """
 
 import copy
@@ -171,8 +172,8 @@ class JsonRpc:
     def stream(self, call: Call, convert: Callable[[dict[str, Any]], Any]) -> Any:
         """Send one call to this client's only node, and parse the result as it arrives (see `post_streamed`).
 
-        Raises TooLarge beyond MAX_STREAMED_BYTES, Truncated after STREAMED_SECONDS, and ChainError. These errors don't
-        count as failures of the node.
+        Raises TooLarge beyond MAX_STREAMED_BYTES, Truncated after STREAMED_SECONDS, and ChainError. None of the three
+        errors counts as a failure of the node.
         """
         (node,) = self._nodes
         self._identify(node)

@@ -1,8 +1,8 @@
 """One node of a chain as this process knows it: its state, its head, its limits and its cooldown.
 
 A node that fails gets a cooldown, which is longer each time and at least the node's `Retry-After`. A node is set aside
-if its head runs backwards, if it lags behind the others, if it serves another chain, or if two others contradict it. A
-node that limits batch sizes or log ranges is healthy, and requests adapt to its limits.
+if its head runs backwards or lags behind the others, if the node serves another chain, or if two other nodes contradict
+it. A node that limits batch sizes or log ranges is healthy, and requests adapt to its limits.
 """
 
 import logging
@@ -77,8 +77,8 @@ _SET_ASIDE = (Lagging, Contradicted)
 class Adaptive:
     """A request size that adapts to a node.
 
-    It is halved on failure and doubled after some successes. Each failed doubling delays the next. So a fixed limit
-    causes few failures, and a limit that one unusual block caused ends again.
+    The size is halved on failure and doubled after some successes. Each failed doubling delays the next. So a fixed
+    limit causes few failures, and a limit that one unusual block caused ends again.
     """
 
     FIRST_SUCCESSES = 10
@@ -164,7 +164,9 @@ class Node:
             self._enter(NodeState.ANSWERING)
 
     def failed(self, now: float, error: ChainError) -> None:
-        """Record a failure and start a cooldown. It grows exponentially, and is at least the node's `Retry-After`."""
+        """Record a failure and start a cooldown. The cooldown grows exponentially, and is at least the node's
+        `Retry-After`.
+        """
         named = min(error.retry_after or 0.0, LONGEST_RETRY_AFTER_SECONDS)
         with self._lock:
             rest = doubled(FIRST_COOLDOWN_SECONDS, LONGEST_COOLDOWN_SECONDS, self.failures)

@@ -1,4 +1,4 @@
-"""The checkout in the API's responses. It is for customers, so it has no private data of the merchant."""
+"""The checkout in the API's responses. Customers read this object, so it has no private data of the merchant."""
 
 import hashlib
 from typing import Annotated, Any, Literal
@@ -299,7 +299,7 @@ def _is_routed(request: PaymentRequest) -> bool:
 
 
 def details_etag(checkout: Checkout) -> str:
-    """Return the ETag of the details. It doesn't depend on the server's time, which is added later."""
+    """Return the ETag of the details. The ETag doesn't depend on the server's time, which is added later."""
     return '"' + hashlib.sha256(msgspec.json.encode(checkout)).hexdigest()[:32] + '"'
 
 

@@ -40,7 +40,7 @@ def _cached(key: str, chain: Chain, query: Callable[[Chain], int]) -> int | None
 
     If there is none, query the chain and cache the amount for KEPT_SECONDS. Return None if no node responds.
 
-    It takes at most DEADLINE_SECONDS, because routes wait for it.
+    The query takes at most DEADLINE_SECONDS, because routes wait for it.
     """
     with suppress(RedisError):
         if isinstance(cached := cache.get(key), int):

@@ -77,7 +77,7 @@ def _with_warnings(payments: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def page_state(checkout: dict[str, Any]) -> str:
-    """Return the state that the page shows. It is `processing` only if an open payment is bound to the request."""
+    """Return the state that the page shows: `processing` only if an open payment is bound to the request."""
     if checkout["status"] != PaymentRequest.Status.ACTIVE:
         return str(checkout["status"])
     if any(is_under_way(payment) for payment in checkout["payments"]):
@@ -103,7 +103,7 @@ def is_paid_too_much(checkout: dict[str, Any]) -> bool:
 def is_whole_shown(checkout: dict[str, Any]) -> bool:
     """Whether the page shows the paid amount instead of the requested one.
 
-    It does after an overpayment, even if that was refunded.
+    The paid amount is shown after an overpayment, even if the excess was refunded.
     """
     is_beyond = int(checkout["amount_paid"]["raw"]) > int(checkout["amount"]["raw"])
     is_refunded = (
@@ -117,7 +117,8 @@ def is_whole_shown(checkout: dict[str, Any]) -> bool:
 def is_extra_from_conversion(checkout: dict[str, Any]) -> bool:
     """Whether the excess is only a swap's surplus.
 
-    That is so if the newest payment is a swap, and without it the request was not paid in full.
+    The excess is a swap's surplus if the newest payment is a swap, and the other payments didn't pay the request in
+    full.
     """
     paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
     if not paid or paid[0]["type"] != Payment.Type.SWAP:

@@ -330,7 +330,7 @@ def _fee(fee: dict[str, Any]) -> RouteFee:
 
 
 def _gas(chain: Chain, quoted: list[dict[str, Any]]) -> RouteGas:
-    """Return the provider's network fee. Its amount is null if a part of the fee isn't in the native coin."""
+    """Return the provider's network fee. The fee's amount is null if a part of the fee isn't in the native coin."""
     is_native = bool(quoted) and all(fee["chain_id"] == chain.pk and fee["token"] == "" for fee in quoted)
     total = (
         AmountObject.of(sum(int(fee["amount"]) for fee in quoted), quoted[0]["decimals"])

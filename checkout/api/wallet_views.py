@@ -26,7 +26,7 @@ from payments.routes.approvals import check_approval
 
 
 class WalletViewSet(viewsets.ViewSet):
-    """It needs no credentials, and requests no quotes."""
+    """Public calls about a wallet's balances and approvals. They request no quotes."""
 
     authentication_classes = ()
     permission_classes = ()

@@ -1,4 +1,4 @@
-"""The page of a payment link. It shows the requested amount. Its form creates a payment request. Needs no scripts."""
+"""The page of a payment link, with the requested amount and a form that creates a payment request. Needs no scripts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +55,7 @@ class _Refusal:
         return self.message in _NAMING_LIMITS
 
 
-# No CSRF check is needed, because no cookie is read. A form of another site could only create an unpaid request. That
+# No CSRF check is needed, because no cookie is read. A form of another site could only create an unpaid request, which
 # counts toward the visitor's rate limit, and expires.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])

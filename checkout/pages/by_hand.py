@@ -32,7 +32,7 @@ _CHAIN_ID_DIGITS = 20
 @only_read
 @gzip_page
 def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Return the page. It has the risks, the recipient, and a form for the hash of a sent transaction."""
+    """Return the page with the risks, the recipient, and a form for the hash of a sent transaction."""
     try:
         payment_request = find_request(shortcode)
     except Http404:
@@ -151,7 +151,7 @@ def _as_hash(chain_type: str, text: str) -> str:
 
 
 def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
-    """Whether rate limits allow queries of nodes. If not, the hash is still accepted."""
+    """Whether rate limits allow queries of nodes. Without queries, the hash is still accepted."""
     try:
         count_expensive(request, payment_request.pk)
     except ApiError:

@@ -1,8 +1,8 @@
-"""The pages where a customer signs with a wallet that a transfer pays the request. They work without scripts.
+"""The pages where a customer signs with a wallet that a transfer pays the request. The pages work without scripts.
 
 A signature can be made before a manual transfer, or after a transfer that nothing binds. Before a transfer, the page
-belongs to a route. It shows the text to sign, and then the recipient. The text contains the wallet address, so only the
-customer who requested it gets its URL.
+belongs to a route. The page shows the text to sign, and then the recipient. The text contains the wallet address, so
+only the customer who requested it gets its URL.
 """
 
 from typing import Any

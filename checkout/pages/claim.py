@@ -1,6 +1,6 @@
 """The pages on which a customer sets a refund's address, and signs for it.
 
-They work without scripts. If no wallet can sign, or if refunds are switched off, the pages explain why and who can
+The pages work without scripts. If no wallet can sign, or if refunds are switched off, the pages explain why and who can
 help.
 """
 
@@ -211,7 +211,7 @@ def _ask(
 def _is_paid_from_its_family(refund: Refund) -> bool:
     """Whether the wallet that paid can also receive the refund.
 
-    It can if both chains have the same kind of addresses.
+    The wallet can receive the refund if both chains have the same kind of addresses.
     """
     return signing_chain(refund).chain_type == refund.request.chain.chain_type
 

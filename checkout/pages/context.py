@@ -99,7 +99,7 @@ def _paid_payments(
 
 
 def shop_site(return_url: str | None) -> str | None:
-    """Return the origin of the shop's pages. It is the contact if the merchant has entered no other."""
+    """Return the origin of the shop's pages. Customers see it as the contact if the merchant has entered no contact."""
     if not return_url:
         return None
     parts = urlsplit(return_url)
@@ -122,7 +122,7 @@ def _price_context(language: Language, payment_request: PaymentRequest) -> dict[
 
 
 def _short_rate(value: Decimal) -> Decimal:
-    """Return the rate for display. It has two decimal places, or four if it is below 10, and at least four digits."""
+    """Return the rate for display: with two decimal places or, below 10, with at least four significant digits."""
     places = 2 if value >= 10 else max(4, 3 - value.adjusted())
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
@@ -213,7 +213,7 @@ def _own_logo_path(payment_request: PaymentRequest) -> str | None:
 def preview_image(payment_request: PaymentRequest) -> str:
     """Return the absolute URL of the image for link previews.
 
-    It is always on our own host. Messengers don't show SVG images, so our icon replaces an SVG logo.
+    The image is always on our own host. Messengers don't show SVG images, so our icon replaces an SVG logo.
     """
     logo = cached_logo(payment_request.merchant)
     path = (
@@ -243,7 +243,7 @@ def _warning_context(payment_request: PaymentRequest, payments: list[dict[str, A
     for each in unbound:
         is_here = each["chain_id"] == payment_request.chain_id and not payment_request.is_refund
         each["is_provable"] = is_here and each["sender_signed_at"] is None
-        # After the end of the request, a proof binds nothing. It only shows the merchant who sent the transfer.
+        # After the end of the request, a proof binds nothing. The proof only shows the merchant who sent the transfer.
         each["is_late"] = payment_request.status != PaymentRequest.Status.ACTIVE
     return {
         "warned_payments": warned,

@@ -1,4 +1,4 @@
-"""The payment page, for all states of its request. It works without scripts."""
+"""The payment page, for all states of its request. The page works without scripts."""
 
 import json
 from typing import Any
@@ -117,7 +117,7 @@ def _queries(request: HttpRequest, way: dict[str, str]) -> dict[str, str]:
 
 
 def events_url(payment_request: PaymentRequest) -> str:
-    """Return the URL for status updates, at the `events` process. It is empty if that process doesn't run."""
+    """Return the URL for status updates, at the `events` process. The URL is empty if that process doesn't run."""
     if not settings.EVENTS_URL:
         return ""
     return f"{settings.EVENTS_URL}/api/public/payment-requests/{payment_request.pk}/events"

@@ -136,7 +136,7 @@ class _Amounts:
 def _fees(payment: Payment, amounts: _Amounts) -> dict[str, Any]:
     """Return the fees.
 
-    Those of a swap are the quoted ones. The network fee is the one in the block or, if unknown, the quoted one.
+    A swap's fees are the quoted ones. The network fee is the one in the block or, if unknown, the quoted one.
     `is_fee_paid`: another account sent the payer's signed transfer, and paid the network fee.
     """
     if payment.is_sponsored or payment.bound_by == Payment.BoundBy.AUTHORIZATION:

@@ -30,7 +30,8 @@ def refund_list(request: HttpRequest, shortcode: str) -> HttpResponse:
 class RefundLine:
     """A completed or open refund. The address, time and transaction are set when it is completed.
 
-    `claim_code` is the code of the page where the customer sets the address. It is empty if the refund has an address.
+    `claim_code` is the code of the page where the customer sets the address. The code is empty if the refund has an
+    address.
     """
 
     amount: str

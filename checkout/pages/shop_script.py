@@ -1,4 +1,4 @@
-"""`quittance.js`, the script that embeds the checkout in shops' pages. Its URL is the same in all releases."""
+"""`quittance.js`, the script that embeds the checkout in shops' pages. The script's URL is the same in all releases."""
 
 import hashlib
 
@@ -17,7 +17,8 @@ _KEPT_SECONDS = 300
 @gzip_page
 @etag(lambda _request: '"' + hashlib.sha256(served_bytes(_NAME)).hexdigest()[:32] + '"')
 def shop_script(_request: HttpRequest) -> HttpResponse:
-    """Return the script. Any origin may load it. It is cached for a short time, so shops get new releases soon."""
+    """Return the script, which any origin may load. Browsers cache it for a short time, so shops get new releases
+    soon."""
     response = HttpResponse(served_bytes(_NAME), content_type="text/javascript; charset=utf-8")
     response["Cache-Control"] = f"public, max-age={_KEPT_SECONDS}"
     response["Access-Control-Allow-Origin"] = "*"  # `integrity` attributes require it.

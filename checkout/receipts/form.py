@@ -1,6 +1,7 @@
-"""Handle the form "E-mail me a receipt" below a receipt. It works without scripts.
+"""Handle the form "E-mail me a receipt" below a receipt. The form works without scripts.
 
-The address is stored only until the e-mail is sent (`merchants.mail.sending`). It is in no URL, log or task.
+The address is stored only until the e-mail is sent (`merchants.mail.sending`). No URL, log or task contains the
+address.
 """
 
 import hashlib
@@ -72,7 +73,7 @@ def _is_same_site(request: HttpRequest) -> bool:
 
 
 def _recipient(text: str) -> str:
-    """Return the address. Raises ApiError. Its message is the key of a translated text."""
+    """Return the address. Raises ApiError with the key of a translated text as its message."""
     address = text.strip()
     try:
         validate_email(address)
@@ -104,7 +105,7 @@ def _store(request: HttpRequest, payment_request: PaymentRequest, recipient: str
     """Store the e-mail.
 
     Raises ApiError after three e-mails for one request. If the e-mail address is over its limit, no e-mail is stored,
-    but the response is the same: it must not reveal whether others have entered this address.
+    but the response is the same. The response must not reveal whether others have entered this address.
     """
     subject, text = letter(payment_request, page_language(request, payment_request))
     digest = hashlib.sha256(recipient.lower().encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Write the e-mail with a receipt. It is plain text in the customer's language. Its only link leads to the receipt."""
+"""Write the e-mail with a receipt: plain text in the customer's language. The only link leads to the receipt."""
 
 import re
 from html import unescape

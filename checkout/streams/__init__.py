@@ -1,1 +1,1 @@
-"""The `events` process. It sends status updates to open checkouts, as server-sent events."""
+"""The `events` process, which sends status updates to open checkouts as server-sent events."""

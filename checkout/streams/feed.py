@@ -96,7 +96,7 @@ class Feed:
             raise
 
     def watch(self, request_id: str) -> asyncio.Event:
-        """Return an event. It is set each time the request may have changed."""
+        """Return an event that is set each time the request may have changed."""
         changed = asyncio.Event()
         self._waiting[request_id].add(changed)
         return changed

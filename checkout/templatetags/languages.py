@@ -1,4 +1,4 @@
-"""Template tags for the customer's language. It depends on the request and on `merchant` in the context."""
+"""Template tags for the customer's language, which depends on the request and on `merchant` in the context."""
 
 import json
 from datetime import datetime
@@ -48,7 +48,7 @@ def when(context: Context, timestamp: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def moment(context: Context, value: str | datetime | None) -> SafeString:
-    """Format a time for documents. It comes from the API or the database."""
+    """Format a time from the API or the database for documents."""
     instant = parse_datetime(value) if isinstance(value, str) else value
     if instant is None:
         return format_html("{}", value or "")

@@ -11,5 +11,5 @@ register = template.Library()
 
 @register.simple_tag
 def theme(merchant: dict[str, Any]) -> str:
-    """Return the CSS rules of the merchant's theme. They contain no HTML special characters."""
+    """Return the CSS rules of the merchant's theme, without HTML special characters."""
     return theme_css(merchant.get("accent_colour"), merchant.get("background_colour"))

@@ -1,7 +1,7 @@
 """Links that open the checkout in the in-app browsers of well-known mobile wallets. Pure.
 
 On a phone, the browser has no wallet. But wallet apps have a browser. Each link is an https URL in the format that the
-wallet documents. It opens the app if the app is installed.
+wallet documents. If the app is installed, the link opens the app.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def _phantom_fits(family: str, chain_id: int) -> bool:
 
 
 def _metamask(url: str, _: str) -> str:
-    # MetaMask uses the rest of the link unchanged, so the URL isn't encoded. It has no scheme.
+    # MetaMask uses the rest of the link unchanged, so the URL isn't encoded, and has no scheme.
     return "https://link.metamask.io/dapp/" + url.removeprefix("https://")
 
 

@@ -1,4 +1,4 @@
-"""Select the chains on which to look up a wallet. They are of the family of its address."""
+"""Select the chains on which to look up a wallet: those of the family of the wallet's address."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -151,7 +151,8 @@ _IDEMPOTENCY = {
     ErrorCode.IDEMPOTENCY_KEY_IN_USE,
 }
 # Each 409 code is in one of these two sets. A final conflict stays forever: a retry with the same Idempotency-Key gets
-# the stored error. A temporary conflict can end, as its comment says. Its error is not stored, so a retry can succeed.
+# the stored error. A temporary conflict can end, as its comment says. The error of a temporary conflict is not stored,
+# so a retry can succeed.
 FINAL_CONFLICTS = {
     ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,  # no request becomes active again
     ErrorCode.TRANSACTION_ALREADY_USED,  # a transfer is credited once
@@ -232,6 +233,6 @@ class ApiError(APIException):
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> "ApiError":
-        """Return one error for all invalid fields. Its own code, message and field are those of the first problem."""
+        """Return one error for all invalid fields, with the code, message and field of the first problem."""
         first = problems[0]
         return cls(first.code, first.message, first.param, problems=problems)

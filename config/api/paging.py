@@ -135,7 +135,7 @@ def page_of(
 
 @dataclass(frozen=True)
 class Cut:
-    """The part of a list to read. It begins at `edge`. `count` is one more than the size of the page."""
+    """The part of a list to read, after `edge`. `count` is one more than the size of the page."""
 
     backwards: bool
     edge: tuple[Any, Any] | None

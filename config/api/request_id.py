@@ -32,7 +32,7 @@ def new_request_id() -> str:
 
 @contextmanager
 def request_id_from(given: str) -> Iterator[str]:
-    """Set the id of the current request. It is the caller's id, `given`, if that is valid, or else a new id."""
+    """Set the id of the current request: the caller's id, `given`, if it is valid, or else a new id."""
     request_id = given if _SANE.fullmatch(given) else new_request_id()
     token = _current.set(request_id)
     try:

@@ -1,6 +1,6 @@
-"""Celery's beat process, which sends tasks to the workers by the schedule. It runs without Django and a database.
+"""Celery's beat process, which sends tasks to the workers by the schedule. Beat runs without Django and a database.
 
-Without Django, it needs a third of the memory.
+Without Django, beat needs a third of the memory.
 """
 
 import logging.config

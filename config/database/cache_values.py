@@ -17,7 +17,7 @@ class CacheSerializer:
 
         A value of another type becomes an empty text, which `loads` treats as a missing entry.
 
-        For example, the portal's search (django-unfold) caches objects. It also works without that cache.
+        For example, the portal's search (django-unfold) caches objects. The search also works without that cache.
         """
         if type(value) is int:
             return value

@@ -34,7 +34,8 @@ M = TypeVar("M", bound=Model)
 
 Read = Callable[[Any], Any]
 
-# Django's conversion of values is slow. These fields skip it for values of this type, because it changes nothing.
+# Django's conversion of values is slow. For these pairs of a field and a type, the conversion changes nothing, so it is
+# skipped.
 _STORED_AS_THEY_ARE: dict[type[Any], type[Any]] = {
     BooleanField: bool,
     CharField: str,
@@ -71,10 +72,11 @@ def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[A
 
 
 class CompiledQuery(Generic[M]):
-    """A query that returns instances of one model. It may use `select_related` and annotations.
+    """A query that returns instances of one model, also with `select_related` and annotations.
 
-    `build` gets `examples` as keyword arguments and returns the query. An example has the type of its parameter. It
-    must occur nowhere else in the query, because its places in the SQL become those of the parameter.
+    `build` gets `examples` as keyword arguments and returns the query. An example has the type of its parameter. The
+    example must occur nowhere else in the query, because each of its places in the SQL becomes a place of the
+    parameter.
     """
 
     def __init__(self, build: Callable[..., QuerySet[M]], **examples: Any) -> None:

@@ -15,11 +15,13 @@ from config.logs import OncePerMinute
 # The server is read-only: it became a standby, its disk is full, or an operator made it so.
 READ_ONLY = "25006"
 
-# In order: lost connections; rolled back transactions (deadlocks); insufficient resources (a full disk, too many
-# connections); interventions (shutdowns, starts, cancelled statements); errors of the server's operating system.
+# Classes of SQLSTATE codes. 08: lost connections. 40: rolled back transactions (deadlocks). 53: insufficient resources
+# (a full disk, too many connections). 57: interventions (shutdowns, starts, cancelled statements). 58: errors of the
+# server's operating system.
 _CLASSES = frozenset(("08", "40", "53", "57", "58"))
-# These codes are outages too. 25P03 and 25P04: a transaction took too long, and the server closed its connection.
-# 55P03: another transaction held a lock for too long. psycopg's exception doesn't help: for the first three it is
+# Codes outside these classes that are outages too. 25P03 and 25P04: a transaction took too long, and the server closed
+# its connection.
+# 55P03: another transaction held a lock for too long. psycopg's exception doesn't help: for codes in class 25 it is
 # InternalError, as for programming errors.
 _CODES = frozenset((READ_ONLY, "25P03", "25P04", "55P03"))
 

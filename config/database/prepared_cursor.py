@@ -1,4 +1,4 @@
-"""A cursor for frequent statements. It prepares them, and parses times in C."""
+"""A cursor that prepares frequent statements, and parses times in C."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,8 +31,8 @@ class PreparedCursor(psycopg.Cursor[Any]):
         """Execute a statement, and prepare it at its first use. Raises psycopg's errors."""
         ours = self.connection
         # Django sets this threshold to None. psycopg then ignores `prepare`, so the threshold is 0 for this statement.
-        # It stays None for the ORM's statements: psycopg would keep the texts of the last hundred of them, with their
-        # values.
+        # For the ORM's statements, the threshold stays None. Otherwise psycopg would keep the texts of the last hundred
+        # statements, with their values.
         ours.prepare_threshold = 0
         try:
             self.execute(sql, values, prepare=True)

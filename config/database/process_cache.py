@@ -53,12 +53,12 @@ class ProcessCache(Generic[Key, Value]):
         _caches.append(self)  # type: ignore[arg-type]
 
     def get(self, key: Key) -> Value | None:
-        """Return the value. It comes from memory if the memory is current."""
+        """Return the value, from memory if the memory is current."""
         # A transaction may read its own uncommitted change. Other threads must not see it.
         if _listener is None or not _listener.is_current or connection.in_atomic_block:
             return self._load(key)
-        # `clear` may run while `load` reads the old value. It replaces the dictionary, so the old value goes to the old
-        # one.
+        # `clear` may run while `load` reads the old value. `clear` replaces the dictionary, so the old value goes to
+        # the old dictionary.
         values = self._values
         value = values.get(key)
         if value is None:

@@ -15,7 +15,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check in one sentence, with advice. Both texts contain no secrets."""
+    """The result of a check in one sentence, with advice. Neither text contains a secret."""
 
     subject: str
     level: Level

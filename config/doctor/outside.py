@@ -1,8 +1,8 @@
 """Check the public addresses: TLS, and the proxy's headers.
 
 The check calls each public address like a browser. A second call contains a proof (`config.server.probe`): the service
-returns how it sees this call, such as the client's address and the scheme. They show whether the proxy sets its headers
-correctly. For example, a client must not be able to forge its address.
+returns how it sees this call, such as the client's address and the scheme. The response shows whether the proxy sets
+its headers correctly. For example, a client must not be able to forge its address.
 """
 
 import http.client
@@ -70,7 +70,7 @@ def _of_web(name: str, url: str) -> Iterator[Finding]:
 
 
 def _of_events(url: str, *, is_shared: bool) -> Iterator[Finding]:
-    """Yield whether streams reach the `events` process. It returns 204 to OPTIONS. The `web` process returns 405."""
+    """Yield whether streams reach the `events` process. `events` returns 204 to OPTIONS, and `web` returns 405."""
     try:
         response = _call("OPTIONS", f"{url}{_STREAM}", {})
     except (OSError, http.client.HTTPException, ValueError) as error:

@@ -6,8 +6,8 @@ nothing.
 
 - The database's clock decides when a lease ends, because a worker's clock may be wrong.
 - A heartbeat renews a row only if it still has the worker's claim ID and its lease has not ended.
-- A worker that can't reach the database stops in time: by its own monotonic clock, it holds a lease for ten seconds
-  after the last renewal. Another worker can start only after that.
+- A worker that can't reach the database stops ten seconds after the last renewal, by its own monotonic clock. Another
+worker can start only later.
 """
 
 import logging
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 DURATION = timedelta(seconds=10)
 HEARTBEAT_SECONDS = 2.5
-# If the work hangs, its rows are free after this time. It is longer than a task's hard time limit.
+# If the work hangs, its rows are free after this time, which is longer than a task's hard time limit.
 LONGEST = timedelta(seconds=60)
 
 FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
@@ -90,7 +90,7 @@ class Lease:
 
 
 class Heartbeat:
-    """The thread that renews a process's leases. It runs only while the process has leases."""
+    """The thread that renews a process's leases, and runs only while the process has leases."""
 
     def __init__(self) -> None:
         self._leases: set[Lease] = set()

@@ -50,7 +50,7 @@ class _Notification:
     def __call__(self) -> None:
         """Send the notification in its own transaction.
 
-        It doesn't wait for the disk, because a lost notification only costs time.
+        The transaction doesn't wait for the disk, because a lost notification only costs time.
         """
         try:
             with connection.cursor() as cursor:
@@ -138,7 +138,7 @@ class Listener:
             if self._failures:
                 logger.warning("notifications are received again")
                 self._failures = 0
-                # This server may be a new primary. Close the pool's connections to the old primary.
+                # After a failure, the server may be a new primary. Close the pool's connections to the old primary.
                 connection.drain_pool()  # type: ignore[attr-defined]  # of our own backend
             while not self._stopping.is_set():
                 asked_at = time.monotonic()

@@ -27,7 +27,7 @@ class Queue:
     Args:
         due: The column with the time when a row is due.
         owner: Usually the column with the merchant. Owners take turns.
-        waiting: The condition for rows that are in the queue. It may use `%(now)s`.
+        waiting: The condition for rows that are in the queue, which may use `%(now)s`.
         lane: Each lane, such as a chain, has its own thread. By default, there is one lane: None.
         order: The order of one owner's rows. By default, the longest overdue come first.
         has_lease: Whether rows have the columns `claim_id` and `lease_until`. Without them, call only `pick`, and

@@ -26,8 +26,9 @@ FROM picked WHERE leased.{key} = picked.key
 RETURNING picked.key, picked.is_abandoned
 
 -- name: renew
--- Extend the leases that the claim still holds. It is one statement, because each statement may get another connection
--- from PgBouncer in transaction mode. A locked row is skipped: its result is being written, and the other rows must not
+-- Extend the leases that the claim still holds. Renewal is one statement, because each statement may get another
+-- connection from PgBouncer in transaction mode. A locked row is skipped: its result is being written, and the other
+-- rows must not
 -- wait for that.
 WITH held AS (
     SELECT {key} AS key FROM {table}

@@ -6,7 +6,7 @@ from config.environment.addresses import is_plain_and_remote, node
 from config.environment.declared import PROVIDERS, Environment, declared
 from config.environment.wrong import Fault, SettingsError, Wrong
 
-# These keys are public: Django's `startproject` and this repository's tests use them.
+# The beginnings of public keys, which Django's `startproject` and this repository's tests use.
 _PUBLISHED_KEYS = ("django-insecure-", "only-for-tests-")
 
 
@@ -53,7 +53,7 @@ def _plain_providers(env: Environment) -> Iterator[Fault]:
 
 
 def _plain_collector(env: Environment) -> Iterator[Fault]:
-    """Yield a fault if the headers for the trace collector would be sent unencrypted. They may contain a key."""
+    """Yield a fault if the headers for the trace collector would be sent unencrypted. The headers may contain a key."""
     endpoint = str(env.parsed.get("OTEL_EXPORTER_OTLP_ENDPOINT", ""))
     if env.parsed.get("OTEL_EXPORTER_OTLP_HEADERS") and is_plain_and_remote(endpoint):
         yield type(env).OTEL_EXPORTER_OTLP_ENDPOINT.fault("is not encrypted, and the headers are secret")

@@ -1,6 +1,6 @@
 """Redis behind Sentinels, for the cache, the rate limits, the heartbeat and Celery. Works without Django.
 
-The address is `redis+sentinel://user:password@one:26379,two:26379/NAME/0`. `one` and `two` are Sentinels. They monitor
+The address is `redis+sentinel://user:password@one:26379,two:26379/NAME/0`. `one` and `two` are Sentinels, which monitor
 the primary under the name `NAME`. `0` is the number of the database. The user and password are those of Redis.
 """
 

@@ -64,7 +64,7 @@ def whole(minimum: int, maximum: int) -> Callable[[str], int]:
 
 
 def percent(maximum: int) -> Callable[[str], Decimal]:
-    """Return a parser of percentages above 0, up to `maximum`. It returns the fraction, such as 0.01 for "1"."""
+    """Return a parser of percentages above 0, up to `maximum`. The parser returns a fraction, such as 0.01 for "1"."""
 
     def parse(text: str) -> Decimal:
         match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)\s*%?", text)

@@ -1,4 +1,4 @@
-"""Errors in settings. Their messages never contain a secret."""
+"""Errors in settings, with messages that never contain a secret."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Celery's loader. It sets the folder for the metrics of all worker processes before a worker imports any metrics."""
+"""Celery's loader, which sets the metrics folder of all worker processes before a worker imports any metrics."""
 
 import os
 import shutil

@@ -6,7 +6,7 @@ The trace id of a payment request is computed from the request's id. So API call
 for it are in one trace, although different processes do them, hours apart. Work on several payments has a trace of its
 own, and each payment's trace links to it.
 
-A span contains ids, names, numbers and SQL without values. It contains no header, body, address or query.
+A span contains ids, names, numbers and SQL without values. A span contains no header, body, address or query.
 """
 
 import hashlib
@@ -173,7 +173,7 @@ def stop() -> None:
 
 
 def trace_id_of(payment_request_id: str) -> int:
-    """Return the trace id of a payment request. It is a hash, because samplers need evenly distributed bits."""
+    """Return the trace id of a payment request: a hash, because samplers need evenly distributed bits."""
     return _digest(payment_request_id, 16)
 
 

@@ -1,4 +1,4 @@
-"""The ASGI entry point of the `events` process. It serves only streams of status changes."""
+"""The ASGI entry point of the `events` process, which serves only streams of status changes."""
 
 import os
 

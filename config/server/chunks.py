@@ -1,4 +1,4 @@
-"""A strict decoder of chunked request bodies (RFC 9112, section 7.1). It decodes each part as it arrives."""
+"""A strict decoder of chunked request bodies (RFC 9112, section 7.1). Each part is decoded as it arrives."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Responses to requests that the server can't read. They have the API's error format, with a request ID.
+"""Responses to requests that the server can't read, in the API's error format and with a request ID.
 
 gunicorn would send an HTML page. For an unknown transfer coding, it would send 501, although it is an error of the
 client.

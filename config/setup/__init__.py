@@ -1,1 +1,1 @@
-"""`manage.py setup`: write the settings of a new deployment. It needs no settings and no Django."""
+"""`manage.py setup`: write the settings of a new deployment. The command needs no settings and no Django."""

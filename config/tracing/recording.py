@@ -61,7 +61,7 @@ class Work:
     def now(self) -> int:
         """Return the time in Unix nanoseconds.
 
-        It never goes back, because only the start is from the system's clock.
+        The time never goes back, because only the start is from the system's clock.
         """
         return self.began + time.perf_counter_ns() - self._tick
 

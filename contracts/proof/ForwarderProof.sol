@@ -24,7 +24,7 @@ contract ForwarderProof {
         uint256 recipientTokens;
     }
 
-    /// This contract is also a caller. It accepts native coin: if a forwarder sent coin to its caller, the proof would
+    /// This contract is also a caller, and accepts native coin. If a forwarder sent coin to its caller, the proof would
     /// find it.
     receive() external payable {}
 

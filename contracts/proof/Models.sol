@@ -46,7 +46,7 @@ contract TokenModel {
     }
 }
 
-/// A token of an attacker. It returns any balance and any result, and calls back. If a caller delegates to it, it takes
+/// An attacker's token, which returns any balance and any result, and calls back. If a caller delegates to it, it takes
 /// the caller's coin.
 contract HostileToken is Reentrant {
     address private constant THIEF = address(0xdead);

@@ -1,6 +1,6 @@
 """`python -m contracts.proof` proves properties of the forwarder.
 
-It also shows that each proof fails for a planted defect (a mutant).
+The program also shows that each proof fails for a planted defect (a mutant).
 
 Halmos executes the compiled code with symbolic inputs. The solvers z3 and yices decide whether an input breaks an
 assertion in ForwarderProof.sol. Exit status: 0 if all properties are proved and each mutant is found. Otherwise 1.

@@ -12,8 +12,9 @@ contract Rehearsal {
         address token;
     }
 
-    /// @notice Return 0 if all money arrived. Otherwise return the first step that failed: 1 to send the whole token
-    /// amount, 2 to send the coin, 3 to sweep the whole token amount to the recipient, 4 to sweep the coin.
+    /// @notice Return 0 if all money arrived. Otherwise return the number of the first step that failed. Steps 1 and 2
+    /// send the whole token amount and the coin. Steps 3 and 4 sweep the whole token amount and the coin to the
+    /// recipient.
     function run(
         address factory,
         address forwarder,

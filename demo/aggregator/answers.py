@@ -101,7 +101,7 @@ def step(swap: Swap, places: Places, slippage: Decimal, gas_price: int) -> Json:
 
 
 def status(swap: Swap, places: Places) -> Json:
-    """Return the response of `/v1/status` for a swap. Its source transaction has been seen."""
+    """Return the response of `/v1/status` for a swap whose source transaction has been seen."""
     source = places[swap.from_token.chain_id]
     words = _words(swap)
     answer: Json = {

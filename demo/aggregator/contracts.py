@@ -139,7 +139,7 @@ def packed_data(
 ) -> bytes:
     """Return the call data of the packed function.
 
-    It has 8 bytes of the quote's id. If `token` is None, it is the native coin.
+    The call data contains 8 bytes of the quote's id. If `token` is None, it is the native coin.
     """
     name = "ERC20Packed" if token else "NativePacked"
     taken = [_address(token), amount.to_bytes(16)] if token else []
@@ -168,7 +168,7 @@ def swap_data(
     amount_out: int,
     native: str,
 ) -> bytes:
-    """Return the call data of a swap on one chain. It pays `amount_out`, and reverts if that is below `least`."""
+    """Return the call data of a swap on one chain. The swap pays `amount_out`, and reverts if that is below `least`."""
     kinds = "Native" if token_in == native else "ERC20", "Native" if token_out == native else "ERC20"
     name = f"swapTokensSingleV3{kinds[0]}To{kinds[1]}({','.join((*_SWAP_HEAD, _SWAP_DATA))})"
     given = encode(["uint256"], [amount_out])

@@ -1,7 +1,7 @@
-"""The executor. It finds customers' payments on the source chains, and delivers on the target chains.
+"""The executor finds customers' payments on the source chains, and delivers on the target chains.
 
-It polls only while a quote is open. It only reads the router's logs and the payments to the vault, from the chains'
-nodes.
+The executor polls the chains' nodes only while a quote is open. It reads only the router's logs and the payments to the
+vault.
 """
 
 import logging

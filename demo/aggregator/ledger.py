@@ -1,7 +1,7 @@
 """The aggregator on Solana. The vault receives payments, and the treasury pays out.
 
 A payment to the vault has memos with the first 8 bytes of the quote's id, which are letters and digits. One memo has
-them as they are. The other one has LI.FI's format, `LI.FI TX: 0x…`.
+these 8 bytes unchanged. The other memo has LI.FI's format, `LI.FI TX: 0x…`.
 """
 
 from collections.abc import Sequence

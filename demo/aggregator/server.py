@@ -43,7 +43,7 @@ class Aggregator:
         return self.book.wait(lambda swap: swap.taken_by == source_hash, patience)
 
     def delivered(self, source_hash: str, patience: float = 20) -> Swap:
-        """Wait until the swap is delivered or refunded. Its `delivery` has the amount, recipient and transaction."""
+        """Wait until the swap is delivered or refunded. `delivery` has the amount, recipient and transaction."""
         return self.book.wait(
             lambda swap: swap.taken_by == source_hash and swap.delivery is not None, patience
         )
@@ -64,7 +64,7 @@ def prepare(places: Places, holder: str = anvil.WALLET_ADDRESS) -> None:
 
 
 def start(places: Places, *, port: int = 0, pause: float = 0.05) -> Aggregator:
-    """Start the aggregator on 127.0.0.1 for prepared chains. It is ready when this returns.
+    """Start the aggregator on 127.0.0.1 for prepared chains, and wait until it is ready.
 
     `pause` is the polling interval of the executor in seconds, while a quote is open.
     """

@@ -14,8 +14,8 @@ struct PackedUserOperation {
     bytes signature;
 }
 
-/// An EntryPoint without deposits and gas accounting. It first validates all operations, and then runs each separately.
-/// If an operation fails, only its own effects are reverted.
+/// An EntryPoint without deposits and gas accounting. The contract first validates all operations, and then runs each
+/// separately. If an operation fails, only its own effects are reverted.
 contract EntryPointLike {
     event UserOperationEvent(
         bytes32 indexed userOpHash,
@@ -67,7 +67,7 @@ contract EntryPointLike {
     }
 }
 
-/// An account with one owner. It executes calls from an EntryPoint.
+/// An account with one owner, which executes calls from an EntryPoint.
 contract AccountLike {
     struct Call {
         address target;
@@ -115,7 +115,7 @@ contract AccountLike {
     }
 }
 
-/// Forwards a bundle, also with trailing bytes. It emits the same events for operations as the EntryPoint.
+/// Forwards a bundle, also with trailing bytes. The wrapper emits the same events for operations as the EntryPoint.
 contract EntryPointWrapper {
     address public immutable entryPoint;
     bytes internal genuine;

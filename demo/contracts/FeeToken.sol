@@ -37,7 +37,8 @@ contract ArrivalFeeToken is TestToken {
     }
 }
 
-/// A token that stores shares. It logs the amount in the call, but because of rounding, up to one unit less arrives.
+/// A token that stores shares. The token logs the amount in the call, but because of rounding, up to one unit less
+/// arrives.
 contract SharesToken is TestToken {
     uint256 internal constant UNITS = 7;
     uint256 internal constant SHARES = 5;

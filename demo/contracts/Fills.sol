@@ -18,8 +18,9 @@ contract FillPool {
     }
 }
 
-/// A contract that looks like a Safe or an ERC-4337 account. It makes another call than the requested one, and reports
-/// success. It can be the delegate of an EIP-7702 account, the implementation of a proxy, or a contract of its own.
+/// A contract that looks like a Safe or an ERC-4337 account, but makes another call than the requested one, and reports
+/// success. An impostor can be the delegate of an EIP-7702 account, the implementation of a proxy, or a separate
+/// contract.
 contract Impostor {
     struct Call {
         address target;
@@ -41,7 +42,7 @@ contract Impostor {
     }
 }
 
-/// Runs a batch for every caller. It is the delegate of an EIP-7702 account, and checks nothing.
+/// The delegate of an EIP-7702 account. Runs a batch for every caller, and checks nothing.
 contract OpenBatch {
     struct Call {
         address target;
@@ -169,8 +170,8 @@ contract CountingShop {
     }
 }
 
-/// An ERC-4337 account that accepts every operation as signed. It makes a call that was loaded before, not the
-/// requested one. It is the implementation of a proxy.
+/// An ERC-4337 account that accepts every operation as signed. The account makes a call that was loaded before, not the
+/// requested call. The contract is the implementation of a proxy.
 contract ForgedAccount {
     address internal target;
     bytes internal data;
@@ -202,7 +203,7 @@ contract PayingBirth {
     }
 }
 
-/// A second address of a token. It passes calls to the token, and both log the transfer.
+/// A second address of a token. This contract passes calls to the token, and both contracts log the transfer.
 contract SecondAddress {
     TestToken public immutable token;
 

@@ -3,8 +3,8 @@ pragma solidity ^0.8.20;
 
 import {TestToken} from "./TestToken.sol";
 
-/// Lends newly minted tokens within one transaction (ERC-3156). They are minted for the borrower, and burned at the
-/// end.
+/// Lends newly minted tokens within one transaction (ERC-3156). The tokens are minted for the borrower, and burned at
+/// the end.
 contract FlashToken is TestToken {
     constructor(string memory name_, string memory symbol_, uint8 decimals_)
         TestToken(name_, symbol_, decimals_)
@@ -22,7 +22,7 @@ contract FlashToken is TestToken {
     }
 }
 
-/// A merchant's contract. It lends its money within one transaction, and lets every caller pass on received money.
+/// A merchant's contract, which lends its money within one transaction, and lets every caller pass on received money.
 contract LendingShop {
     receive() external payable {}
 

@@ -103,15 +103,15 @@ contract LocalRouter {
         emit LiFiTransferStarted(bridgeData);
     }
 
-    /// [4:12] the id's first 8 bytes, [12:32] receiver, [32:52] depositor, [52:56] destination chain,
-    /// [56:76] the token that is to arrive, [76:108] how much of it.
+    /// The call data: [4:12] the id's first 8 bytes, [12:32] receiver, [32:52] depositor, [52:56] destination chain,
+    /// [56:76] arriving token, [76:108] arriving amount.
     function startBridgeTokensViaAcrossV3NativePacked() external payable {
         if (msg.value == 0) revert InvalidAmount();
         emit LiFiAcrossTransfer(bytes8(msg.data[4:12]));
     }
 
-    /// [4:12] the id's first 8 bytes, [12:32] receiver, [32:52] depositor, [52:72] token, [72:88] amount,
-    /// [88:92] destination chain, [92:112] the token that is to arrive, [112:144] how much of it.
+    /// The call data: [4:12] the id's first 8 bytes, [12:32] receiver, [32:52] depositor, [52:72] token, [72:88]
+    /// amount, [88:92] destination chain, [92:112] arriving token, [112:144] arriving amount.
     function startBridgeTokensViaAcrossV3ERC20Packed() external payable {
         Moves.pull(address(bytes20(msg.data[52:72])), msg.sender, uint128(bytes16(msg.data[72:88])));
         emit LiFiAcrossTransfer(bytes8(msg.data[4:12]));

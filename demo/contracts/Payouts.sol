@@ -10,7 +10,7 @@ contract Payouts {
 
     receive() external payable {}
 
-    /// Send a token that this contract holds. The zero address means native coin. That arrives by internal calls.
+    /// Send a token that this contract holds. The zero address means native coin, which arrives by internal calls.
     function pay(address token, Payout[] calldata payouts) external {
         for (uint256 i = 0; i < payouts.length; ++i) {
             (address payable to, uint256 amount) = (payouts[i].to, payouts[i].amount);

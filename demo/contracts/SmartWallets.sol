@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// A wallet with one owner that works like a Safe. It has the same call and the same events, and also ignores bytes
+/// A wallet with one owner that works like a Safe. The wallet has a Safe's call and events, and also ignores bytes
 /// after the signed data. Like a Safe, it is used behind a proxy.
 contract SafeLike {
     address internal singleton; // where the proxy keeps the address of this code

@@ -11,7 +11,7 @@ from flask import Flask, Response, jsonify, request
 from demo.contracts.deploy import ChainRefusal
 from demo.rates.market import FAULTS, FROZEN_FOR, PRICES, SOURCES, Market, Positions, UnknownSwitch
 
-# Coinbase trades dollars and USDC in one order book. It doesn't trade currencies against the dollar.
+# Coinbase trades dollars and USDC in one order book, and doesn't trade currencies against the dollar.
 COINBASE = {f"{code}-USD" for code in ("BTC", "DAI", "ETH", "SOL", "USDT")} | {
     f"BTC-{code}" for code in ("EUR", "GBP")
 }

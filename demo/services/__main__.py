@@ -1,4 +1,4 @@
-"""`python -m demo.services COMMAND…` runs a command with a new PostgreSQL and Redis. They stop after it.
+"""`python -m demo.services COMMAND…` runs a command with a new PostgreSQL and Redis. Both stop after the command.
 
 The command gets DATABASE_URL, REDIS_URL and, if they are not set, temporary keys.
 """

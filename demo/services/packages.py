@@ -1,4 +1,4 @@
-"""Pinned npm packages, such as the programs of the local chains. They are installed at their first use."""
+"""Pinned npm packages, such as the programs of the local chains, installed at their first use."""
 
 import fcntl
 import hashlib
@@ -16,7 +16,7 @@ _MANIFEST = Path(__file__).parent
 def install(manifest: Path = _MANIFEST, into: Path = PACKAGES, what: str = "the local chains") -> Path:
     """Return the folder with the npm packages of the lock file in `manifest`.
 
-    They are installed once for each lock file, even if two processes need them at the same time.
+    The packages are installed once for each lock file, even if two processes need them at the same time.
     """
     stamp, wanted = into / "installed", _digest(manifest)
     if _read(stamp) == wanted:

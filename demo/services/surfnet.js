@@ -102,7 +102,7 @@ function stop() {
   try {
     surfnet.stop();
   } catch {
-    // It ends with the process.
+    // The chain ends with the process.
   }
   process.exit(0);
 }

@@ -44,7 +44,7 @@ def is_offered() -> bool:
 
 
 def start(*, port: int | None = None, slot_ms: int = SLOT_MS, log: Path | None = None) -> Surfnet:
-    """Start an empty chain on 127.0.0.1, by default on a free port. It is ready when this returns.
+    """Start an empty chain on 127.0.0.1, by default on a free port, and wait until it is ready.
 
     A transaction is confirmed within a slot of `slot_ms`, and final 31 slots later. A blockhash is valid for 150 slots.
     Raises ServiceError with the end of the log, if the port is taken, or if Surfnet has no build for this machine.

@@ -77,7 +77,7 @@ def create_app(
     def is_confirming(order: Order) -> bool:
         """Return whether Quittance has seen the payment.
 
-        It is only for the text. An order is never marked as paid by this.
+        The result only changes the page's text. It never marks an order as paid.
         """
         if order.status != "awaiting" or not order.payment_request:
             return False

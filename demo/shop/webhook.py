@@ -1,7 +1,7 @@
 """Verify that a webhook is from Quittance. The functions need no clock, network or framework.
 
-The header is `Service-Signature: t=<unix seconds>,v1=<hex>`. The hex is the HMAC-SHA256 of `<t>.<raw body>`. Its key is
-the webhook secret. For 24 hours after a rotation, there is a `v1=` for each secret.
+The header is `Service-Signature: t=<unix seconds>,v1=<hex>`. The hex is the HMAC-SHA256 of `<t>.<raw body>`. The HMAC's
+key is the webhook secret. For 24 hours after a rotation, there is a `v1=` for each secret.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """Create the test USDC on the local Solana chain, and give some to a wallet.
 
-Its address is the same on every machine.
+The token's address is the same on every machine.
 """
 
 from solders.keypair import Keypair

@@ -29,7 +29,7 @@ def set_up_first(request: HttpRequest, action: str) -> HttpResponse:
 
 
 def is_code_right(request: HttpRequest, form: FactorForm) -> bool:
-    """Whether the form's code is valid. If not, add an error to the form."""
+    """Whether the form's code is valid. If the code is not valid, add an error to the form."""
     name, address = f"second factor of {request.user.pk}", client_identity(request)
     if not throttle.may_try(name, address):
         form.add_error("code", TOO_MANY)

@@ -37,7 +37,7 @@ def key_status(key: ApiKey) -> str:
 
 
 class KeyColumns:
-    """The columns of a list of keys. They show only the beginning of a key."""
+    """The columns of a list of keys. The columns show only the beginning of a key."""
 
     @admin.display(description="Key", ordering="prefix")
     def stub(self, key: ApiKey) -> str:
@@ -120,7 +120,7 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
 
     @admin.display(description="How the checkout will look")
     def preview(self, merchant: Merchant) -> str:
-        """Return a preview of the checkout's header and button. It follows the form's colours and logo."""
+        """Return a preview of the checkout's header and button. The preview follows the form's colours and logo."""
         name = merchant.display_name or merchant.name or "Merchant"
         context = {"merchant": merchant, "name": name, "allow_http": settings.ALLOW_HTTP_URLS}
         return render_to_string("admin/merchants/merchant/preview.html", context)
@@ -138,7 +138,7 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
         return merchant.display_name or None
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Redirect members of a merchant to its page. Their list would contain only this merchant."""
+        """Redirect members of a merchant to its page. The list of such a member would contain only this merchant."""
         own = merchant_of(request.user) if self.has_view_permission(request) else None
         if own is not None:
             return HttpResponseRedirect(portal.change_url(own))
@@ -229,7 +229,7 @@ class ApiKeyAdmin(
     ) -> type[ModelForm[ApiKey]]:
         options["form"] = NewKeyForm if obj is None else EditKeyForm
         form: type[ModelForm[ApiKey]] = super().get_form(request, obj, change, **options)
-        if obj is None:  # Users only choose the merchant here. They can't create or edit it.
+        if obj is None:  # Users only choose the merchant here. Users can't create or edit the merchant here.
             choice: Any = form.base_fields["merchant"].widget
             choice.can_add_related = choice.can_change_related = choice.can_view_related = False
             own = merchant_of(request.user)
@@ -410,7 +410,7 @@ class ApiKeyAdmin(
 def trial_call(key: ApiKey) -> str:
     """Return a shell command for trying the key.
 
-    The key's permissions allow it. It reads the key from the environment.
+    The key's permissions allow the command's call. The command reads the key from the environment.
     """
     header = '-H "X-API-Key: $QUITTANCE_API_KEY"'
     if Permission.CREATE_PAYMENTS in key.permissions:

@@ -56,7 +56,7 @@ def _sent_keys(request: Request) -> list[str]:
 
 
 def actor_of(request: Request) -> str:
-    """Return the actor for history entries. It contains the key's prefix, never the whole key."""
+    """Return the actor for history entries. The actor contains the key's prefix, never the whole key."""
     return f"api key {request.auth.prefix}" if isinstance(request.auth, ApiKey) else "api"
 
 

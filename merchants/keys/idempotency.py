@@ -56,8 +56,9 @@ def idempotent(
 ) -> Callable[Concatenate[View, Request, Arguments], HttpResponse]:
     """Make an authenticated POST handler honour `Idempotency-Key`.
 
-    The handler validates the call, and makes network requests if needed. It returns the call's effect: a function that
-    changes the database and returns the response. One transaction runs the effect and stores the response.
+    The handler validates the call, and makes network requests if needed. The handler returns the call's effect: a
+    function that changes the database and returns the response. One transaction runs the effect and stores the
+    response.
 
     Responses are stored unchanged, so they must not contain secrets.
     """
@@ -141,7 +142,7 @@ def _answer_once(
 
 @dataclass
 class _Claim:
-    """The exclusive claim of a call on a key. It ends with the lease."""
+    """The exclusive claim of a call on a key. The claim ends with the lease."""
 
     row_id: int
     claim_id: uuid.UUID

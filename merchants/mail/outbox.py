@@ -17,7 +17,7 @@ def enqueue(
 ) -> None:
     """Store an e-mail.
 
-    Line breaks in `subject` become spaces, because they would end the header. They may come from a name.
+    Line breaks in `subject` become spaces, because they would end the header. Line breaks may come from a name.
     """
     one_line = " ".join(subject.split())[: Mail._meta.get_field("subject").max_length]
     Mail.objects.create(

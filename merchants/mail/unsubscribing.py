@@ -1,6 +1,6 @@
 """Links and mail headers that unsubscribe a member from one kind of notice, without sign-in.
 
-A link is signed and doesn't expire. That is safe enough, because it can only unsubscribe.
+A link is signed and doesn't expire. A link without expiry is safe enough, because it can only unsubscribe.
 """
 
 from django.conf import settings

@@ -50,7 +50,7 @@ class Merchant(models.Model):
 
     `references`: by default, transactions contain a reference that binds them to the request. `deposit_addresses`: the
     merchant's requests may have deposit addresses. `sponsored_payments`: the operator may pay the network fees of the
-    merchant's customers. The other fields are the checkout’s theme.
+    merchant's customers. The remaining fields are the checkout’s theme.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -21,7 +21,7 @@ TOLERANCE = 1  # in steps: the phone's clock may differ by half a minute
 
 
 class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]  # the library has no types
-    """A user's authenticator app (TOTP, RFC 6238). Its secret is stored encrypted.
+    """A user's authenticator app (TOTP, RFC 6238). The app's secret is stored encrypted.
 
     The row is created when the user has entered a first code. A user has at most one. `last_step` is the time step of
     the last accepted code. Codes of this step and of earlier ones are rejected, so each code works once. After each
@@ -61,7 +61,7 @@ class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[mi
 
 
 class RecoveryCode(models.Model):
-    """A one-time code for users who lost their phone. It has 80 random bits, and only its SHA-256 is stored."""
+    """A one-time code for users who lost their phone. The code has 80 random bits, and only its SHA-256 is stored."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes"
@@ -74,7 +74,7 @@ class RecoveryCode(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """A sign-in attempt. It is kept while it counts towards the limits of its account and IP address."""
+    """A sign-in attempt. The attempt is kept while it counts towards the limits of its account and IP address."""
 
     at = models.DateTimeField(default=timezone.now, db_index=True)
     account = models.BinaryField(max_length=32)

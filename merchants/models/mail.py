@@ -47,7 +47,7 @@ class Mail(models.Model):
 class NoticeWatch(models.Model):
     """The time of the next check whether a merchant needs a notice, and the result of the last check.
 
-    `known` lists the payments and other cases that needed attention at the last check. It is null before the first
+    `known` lists the payments and other cases that needed attention at the last check. `known` is null before the first
     check.
     """
 

@@ -55,7 +55,7 @@ class StaffMembership(models.Model):
 
 
 class Invitation(models.Model):
-    """An invitation to a role. Its link contains a random token. Only the token's SHA-256 is stored.
+    """An invitation to a role. The invitation's link contains a random token. Only the token's SHA-256 is stored.
 
     `role` is a `StaffMembership.Role` or `operator`. `invited_by` is null if the command line created the invitation.
     If the inviter loses the right to invite, the invitation is no longer valid.

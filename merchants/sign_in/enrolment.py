@@ -45,7 +45,7 @@ class TwoFactorView(RedirectURLMixin, View):
         if self.enrolled:
             return self._standing(EitherForm())
         key = two_factor.new_key()
-        # The secret is in the session until a code confirms it. It is encrypted, as it will be in the database.
+        # The secret is in the session until a code confirms it. The secret is encrypted, as it will be in the database.
         request.session[_PENDING] = encryption.encrypt(key).decode()
         return self._set_up(key, CodeForm())
 
@@ -114,7 +114,7 @@ class TwoFactorView(RedirectURLMixin, View):
         )
 
     def _codes(self, codes: list[str], title: str) -> HttpResponse:
-        """Return the page with the recovery codes. They are shown only here."""
+        """Return the page with the recovery codes. The codes are shown only here."""
         return self._page(
             "admin/recovery_codes.html",
             title=title,
@@ -132,7 +132,7 @@ class TwoFactorView(RedirectURLMixin, View):
 
 
 def _qr(text: str) -> SafeString:
-    """Return the QR code as SVG. It is always dark on light, because some apps can't read an inverted code."""
+    """Return the QR code as SVG. The code is always dark on light, because some apps can't read an inverted code."""
     svg: str = segno.make(text, error="m", micro=False).svg_inline(
         scale=4, border=3, dark="#000", light="#fff", omitsize=True, svgclass="q-qr"
     )

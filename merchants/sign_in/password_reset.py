@@ -1,7 +1,7 @@
 """Forgotten passwords: Django's reset views, inside the portal.
 
-The response doesn't reveal whether an account has the address. Its duration doesn't either, because another thread
-sends the mail. The next sign-in still requires the second factor.
+The response doesn't reveal whether an account has the address. The response's duration doesn't reveal it either,
+because another thread sends the mail. The next sign-in still requires the second factor.
 """
 
 import logging
@@ -35,7 +35,7 @@ from merchants.staff import audit
 
 if TYPE_CHECKING:
     _SetPasswordForm = SetPasswordForm[User]
-else:  # These classes are generic only for the type checker.
+else:  # Django's form classes are generic only for the type checker.
     _SetPasswordForm = SetPasswordForm
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ def _send(recipient: str, subject: str, text: str) -> None:
 
 
 def reset_link(user: User) -> str:
-    """Return a link to set a new password for `user`. It works once, within an hour."""
+    """Return a link to set a new password for `user`. The link works once, within an hour."""
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     page = reverse("admin:password_reset_confirm", args=(uid, default_token_generator.make_token(user)))
     return f"{settings.BASE_URL}{page}"

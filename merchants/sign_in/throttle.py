@@ -1,4 +1,4 @@
-"""Limit sign-in attempts. They are counted in the database, so the limits work without Redis.
+"""Limit sign-in attempts. The attempts are counted in the database, so the limits work without Redis.
 
 Each attempt is recorded before the limit is checked. So concurrent attempts see each other, and can't exceed the limit
 together.

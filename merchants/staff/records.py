@@ -1,14 +1,15 @@
-"""Admin lists for tables with millions of rows. They never count all rows, and search only indexed columns."""
+"""Admin lists for tables with millions of rows. The lists never count all rows, and search only indexed columns."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 from django.contrib import admin
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, Value
 from django.http import HttpRequest
 
 from config.admin import portal
+from merchants.staff.roles import sees_every_merchant
 from merchants.staff.scope import MerchantScoped
 
 _Row = TypeVar("_Row", bound=Model)
@@ -28,6 +29,12 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
     show_facets = admin.ShowFacets.NEVER
     search_fields: ClassVar[Any] = ("pk",)
     list_class: ClassVar[type[portal.RecordList]] = portal.RecordList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Mark the rows for `names_merchant`."""
+        sees_all = Value(sees_every_merchant(request.user))
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(names_merchant=sees_all)
+        return rows
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
         return self.list_class
@@ -51,6 +58,11 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
         """Return the listed rows that match `search_term`. Without a term, return all."""
         text, rows = clean(search_term), self.listed(queryset)
         return (self.found(rows, text) if text else rows), False
+
+
+def names_merchant(row: Model) -> bool:
+    """Whether a cell of the row names its merchant; members of one merchant see no other."""
+    return bool(getattr(row, "names_merchant", False))
 
 
 def clean(text: str) -> str:

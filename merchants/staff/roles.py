@@ -1,7 +1,7 @@
 """Portal roles: operators, support for all merchants, and the members of a merchant.
 
-An operator is a superuser. The other roles are rows of StaffMembership. Their permissions are defined here and not in
-the database. So a role is the same in every deployment.
+An operator is a superuser. The other roles are rows of StaffMembership. The permissions of these roles are defined here
+and not in the database. So a role is the same in every deployment.
 """
 
 from dataclasses import dataclass
@@ -119,7 +119,7 @@ _Row = TypeVar("_Row", bound=Model)
 
 
 class RoleBackend(ModelBackend):
-    """Django's model backend. It adds the permissions of the user's role."""
+    """Django's model backend with the permissions of the user's role."""
 
     def get_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
         given = super().get_all_permissions(user_obj, obj)

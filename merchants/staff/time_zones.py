@@ -1,4 +1,4 @@
-"""The time zone in which a user sees the portal. It is UTC until the user chooses another one."""
+"""The time zone in which a user sees the portal. The time zone is UTC until the user chooses another time zone."""
 
 from collections.abc import Callable
 from functools import cache

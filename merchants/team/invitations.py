@@ -56,7 +56,8 @@ def role_label(role: str) -> str:
 def invite(
     email: str, role: str, merchant: Merchant | None = None, *, request: HttpRequest | None
 ) -> Invited:
-    """Create an invitation, and return it with its link. It replaces an open invitation to the same address.
+    """Create an invitation, and return it with its link. The new invitation replaces an open invitation to the same
+    address.
 
     `request` is the request of the portal, or None on the command line. Raises NotInvitable.
     """

@@ -144,10 +144,10 @@ class Accept(PaymentAction):
         if awaits_acceptance(row):
             return _late_explanation(row)
         arrived = f"{in_token(row.amount, row.token)} arrived from {row.from_address}. " if row.amount else ""
+        failure = row.failure_message or "Nothing links this transaction to the request."
         return (
-            f"{arrived}Nothing links this transaction to the request. Accept it only if you know that "
-            "this customer sent it. Everything else is still verified, and the transfer is credited "
-            "once."
+            f"{arrived}{failure} Accept it only if you know that this customer sent it. Everything else is still "
+            "verified, and the transfer is credited once."
         )
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from config.admin import portal
 from config.admin.actions import WithActions
 from config.admin.cells import NOTHING, ago, clipped, copyable, exact, in_zone, present, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days, Related
-from merchants.staff.records import Records
+from merchants.staff.records import Records, names_merchant
 from payments.admin import diagnosis
 from payments.admin.actions import Accept, CheckNow, Retry
 from payments.admin.export import Column, CsvExport, decimal
@@ -280,7 +280,8 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     @admin.display(description="Request")
     def order(self, payment: Payment) -> str:
         order = payment.request
-        return two_lines(portal.link(portal.change_url(order), order.shortcode), order.merchant)
+        merchant = order.merchant if names_merchant(payment) else ""
+        return two_lines(portal.link(portal.change_url(order), order.shortcode), merchant)
 
     @admin.display(description="Transaction")
     def transaction(self, payment: Payment) -> str:

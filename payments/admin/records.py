@@ -40,7 +40,7 @@ def in_token(raw: int | None, token: Token | None) -> str:
 
 
 def amount_cell(raw: int | None, token: Token | None, note: str = "") -> str:
-    """Return an amount for a list, with at most four decimal places. Its title has all digits."""
+    """Return an amount for a list, with at most four decimal places. The HTML title has all digits."""
     exact_text = in_token(raw, token)
     if raw is None or token is None:
         return format_html('<span class="q-amount">{}</span>', exact_text)

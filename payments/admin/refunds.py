@@ -23,7 +23,7 @@ from config.admin.cells import (
 )
 from config.admin.filters import Autocompleted, Choices, Days
 from config.api.errors import ApiError, ErrorCode
-from merchants.staff.records import Records
+from merchants.staff.records import Records, names_merchant
 from payments.admin import diagnosis
 from payments.admin.actions import CancelRefund, RefundAction
 from payments.admin.export import Column, CsvExport, decimal
@@ -220,7 +220,8 @@ class RefundAdmin(WithActions, CsvExport, Records):
     @admin.display(description="Of the request")
     def order(self, refund: Refund) -> str:
         request = refund.request
-        return two_lines(portal.link(portal.change_url(request), str(request)), request.merchant)
+        merchant = request.merchant if names_merchant(refund) else ""
+        return two_lines(portal.link(portal.change_url(request), str(request)), merchant)
 
     @admin.display(description="Transaction")
     def transaction(self, refund: Refund) -> str:

@@ -1,8 +1,8 @@
 """Search payments, requests and refunds. Every search uses an index.
 
-The text may be an id, an order number, a transaction hash or an address. It may also be the link of a checkout
-page or of a page of an explorer. Each possible meaning is a small query of its own: one query with OR would scan
-the tables.
+The text may be an id, an order number, a transaction hash or an address. The text may also be the link of a
+checkout page or of a page of an explorer. Each possible meaning is a small query of its own: one query with OR
+would scan the tables.
 """
 
 import re

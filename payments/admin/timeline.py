@@ -4,6 +4,7 @@ deliveries.
 Each query reads one request's rows by an index.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,6 +30,7 @@ from webhooks.models import Attempt, Delivery, Event
 
 MAX_SHOWN = 500
 _SAME_ACT = timedelta(seconds=2)
+_ID = re.compile(r"\b(?:pay|rf|evt)_[0-9A-Za-z]{24}\b")
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ def timeline_of_refund(refund: Refund, *, with_webhooks: bool = True) -> list[En
         :MAX_SHOWN
     ]:
         actor = named(f"admin {row.user.get_username()}")
-        entries.append(Entry(row.action_time, "front_hand", row.get_change_message(), "", "", actor))
+        message = _with_short_ids(row.get_change_message())
+        entries.append(Entry(row.action_time, "front_hand", message, "", "", actor))
     if refund.cancelled_at and not any(entry.title == "Cancelled." for entry in entries):
         entries.append(Entry(refund.cancelled_at, "block", "Refund cancelled", "danger"))
     return sorted(entries, key=lambda entry: entry.at)[:MAX_SHOWN]
@@ -94,7 +97,8 @@ def _changes(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[
     for row in Transition.objects.filter(request=request).order_by("id")[:MAX_SHOWN]:
         if row.payment_id is None:
             icon, title, tone = _OF_REQUESTS.get(row.to_status, ("circle", row.to_status, ""))
-            detail = "" if row.reason in ("created", "") else _with_short_ids(row.reason)
+            by = "By " if row.reason.startswith("pay_") else ""
+            detail = "" if row.reason in ("created", "") else f"{by}{_with_short_ids(row.reason)}"
             yield Entry(row.created_at, icon, title, tone, detail, actor=named(row.actor))
         elif row.payment_id in payments:
             yield _change_of(payments[row.payment_id], row)
@@ -107,7 +111,7 @@ def _change_of(payment: Payment, row: Transition) -> Entry:
     if not row.from_status:
         key = "submitted"
     icon, title, tone = _OF_PAYMENTS.get(key, ("circle", row.to_status, ""))
-    detail = "" if row.reason == "created" else row.reason
+    detail = "" if row.reason == "created" else _with_short_ids(row.reason)
     if key == "submitted":
         detail = ends(payment.own_hash, 10)
     if key == Payment.Status.FAILED and row.reason:
@@ -152,7 +156,8 @@ def _by_hand(
         if any(change.actor == actor and abs(change.at - row.action_time) < _SAME_ACT for change in changes):
             continue
         subject = _subject(payments[row.object_id]) if row.object_id in payments else {}
-        yield Entry(row.action_time, "front_hand", row.get_change_message(), "", "", actor, **subject)
+        message = _with_short_ids(row.get_change_message())
+        yield Entry(row.action_time, "front_hand", message, "", "", actor, **subject)
 
 
 def _events(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
@@ -219,8 +224,8 @@ def _about(row: Event | Delivery, payment_id: str) -> dict[str, str]:
     return {"subject": ends(row.pk), "url": portal.change_url(row), "payment_id": payment_id}
 
 
-def _with_short_ids(reason: str) -> str:
-    return f"By {ends(reason)}" if reason.startswith("pay_") else reason
+def _with_short_ids(text: str) -> str:
+    return _ID.sub(lambda match: ends(match[0]), text)
 
 
 def named(actor: str) -> str:

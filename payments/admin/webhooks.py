@@ -1,5 +1,5 @@
-"""Let staff search webhook events by payment and request. This can't be in `webhooks`, which must not import
-`payments`.
+"""Let staff search webhook events by payment and request. This module can't be in `webhooks`, which must not
+import `payments`.
 """
 
 from collections.abc import Iterable

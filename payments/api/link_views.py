@@ -193,7 +193,7 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         "payment_links.retrieve",
         tag="Payment links",
         summary="Retrieve a payment link",
-        description="Returns a payment link, with the numbers of its requests and payments.",
+        description="Returns a payment link, including the counts of its requests and payments.",
         path=_LINK,
         answers={200: OpenApiResponse(PaymentLinkObject, "The payment link.")},
     )

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from payments.models import PaymentRequest
 
-# ISO/IEC 18004 requires a margin of four modules. It is part of the image, so that a page can't forget it.
+# ISO/IEC 18004 requires a margin of four modules. The image includes the margin, so no page can omit it.
 _QUIET_ZONE = 4
 
 
@@ -27,8 +27,8 @@ def return_url(url: str | None, request: PaymentRequest) -> str | None:
 
 
 def qr_code(text: str) -> SafeString:
-    """Return a QR code as inline SVG. It is black on white in dark themes too, since some apps can't read
-    inverted codes.
+    """Return a QR code as inline SVG. The code is black on white in dark themes too, since some apps can't
+    read inverted codes.
     """
     code = segno.make(text, error="m", micro=False)
     svg = code.svg_inline(border=_QUIET_ZONE, dark="#000", light="#fff", omitsize=True)

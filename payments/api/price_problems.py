@@ -43,7 +43,7 @@ class Alternatives:
     def with_several_first(self, problems: Mapping[str, Any], sent: Sequence[str]) -> dict[str, Any]:
         """Add the message for several parameters, and return it first.
 
-        It is reported at the last of those parameters, before that parameter's own problems.
+        The message is reported at the last of those parameters, before that parameter's own problems.
         """
         rest, last = dict(problems), sent[-1]
         own = rest.pop(last, [])

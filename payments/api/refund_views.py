@@ -144,7 +144,7 @@ class RefundViewSet(OwnRequestsViewSet):
         summary="Change a refund's address",
         description=(
             "Sets or replaces a refund's address, also if the customer has set it. This works until the refund's "
-            "transaction is built. The previous address is kept as a cancelled refund. If money still arrives at that "
+            "transaction is built. A new cancelled refund keeps the previous address. If money still arrives at that "
             "address, the cancelled refund is completed, and this refund can't be built any more."
         ),
         path=_REFUND,
@@ -210,8 +210,8 @@ class RefundViewSet(OwnRequestsViewSet):
         summary="Cancel a refund",
         description=(
             "Cancels a refund whose transaction was not sent. If it is already cancelled, it is returned unchanged. "
-            "Don't sign a transaction that you built before. If it is sent, the refund becomes `completed` all the "
-            "same."
+            "If you have already built the refund's transaction, don't sign it any more. If that transaction is sent, "
+            "the refund becomes `completed` all the same."
         ),
         path=_REFUND,
         errors=[ErrorCode.REFUND_NOT_CANCELLABLE],

@@ -39,7 +39,8 @@ def newest_payments(request: PaymentRequest) -> list[Payment]:
 def weightiest_payments(request: PaymentRequest) -> list[Payment]:
     """Return the 20 most important payments, newest first: bound payments, then open ones, then failed ones.
 
-    Anyone can submit hashes of transactions that pay nothing. Such payments must not displace real ones.
+    Anyone can submit hashes of transactions that pay nothing. Payments with such hashes must not displace
+    real payments.
     """
     chosen = _shown(request, _weightiest_query)
     return sorted(chosen, key=lambda payment: (payment.created_at, payment.id), reverse=True)

@@ -290,11 +290,11 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
             "Everything except the binding is verified as for any payment. Check that your customer sent the "
             "transaction, because the service can't. The reason is stored in the history.\n\n"
             "A request can be paid in full and still be active or expired. To complete it, accept one of its credited "
-            "payments. There are three cases: the payment arrived after the price had expired (you accept the old "
-            "rate); a refund was cancelled or failed after the payment; or a reorganised payment is in the chain "
-            "again. A payment that is already accepted is returned unchanged.\n\nThe error is `payment_refunded` if "
-            "the request would be paid in full without its refunds. It is `recipient_invalid` if another merchant "
-            "used this recipient first and it is not one of your allowed recipients."
+            "payments. This is needed in three cases: the payment arrived after the price had expired (you accept the "
+            "old rate); a refund was cancelled or failed after the payment; or a reorganised payment is in the chain "
+            "again. Any other credited payment, and an accepted one, is returned unchanged.\n\nThe error is "
+            "`payment_refunded` if the request would be paid in full without its refunds. It is `recipient_invalid` "
+            "if another merchant used this recipient first and it is not one of your allowed recipients."
         ),
         path=_PAYMENT,
         body=AcceptPaymentSerializer,

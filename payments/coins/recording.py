@@ -48,7 +48,7 @@ def record_reading(request_id: UUID, reading: Reading) -> bool:
 def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment | None:
     """Return the payment by balance that includes this transaction's coin, or None.
 
-    It is the first such payment in the transaction's block or a later one.
+    The result is the first payment by balance in the transaction's block or a later block.
     """
     if facts.block is None or not coins_to(request.deposit_address or "", facts):
         return None
@@ -119,8 +119,8 @@ def _store(request: PaymentRequest, parts: Sequence[Part], reading: Reading, amo
             **columns,
         )
         return
-    # Another worker may be checking this payment. It can't store its result after the lease is cleared. Lock the
-    # lookup before the payment, as workers do.
+    # Another worker may be checking this payment. That worker can't store its result after the lease is cleared.
+    # Lock the lookup before the payment, as workers do.
     again = {**looked_up, "next_check_at": timezone.now(), **FREE}
     Lookup.objects.filter(of_payment=submitted).update(**again)
     # After a reorganisation, another transaction may have sent the coin. Without `nonce` and `effect`, this one never

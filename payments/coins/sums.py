@@ -53,7 +53,9 @@ _COLUMNS = (
 
 
 def parts_of(request_ids: Collection[UUID]) -> Mapping[UUID, Sequence[Part]]:
-    """Return each request's payments of native coin. They are tuples, since a request can have very many."""
+    """Return each request's payments of native coin. Each payment is a tuple, since a request can have very
+    many payments.
+    """
     found: dict[UUID, list[Part]] = defaultdict(list)
     rows = Payment.objects.filter(request__in=request_ids, deposit_sequence__isnull=False).order_by()
     for row in rows.values_list(*_COLUMNS):

@@ -119,7 +119,7 @@ def after_look(request: PaymentRequest, next_block: int, now: datetime, *, is_wh
 
 
 def next_week(now: datetime) -> datetime:
-    """Return the next weekly time. It is the same for all addresses, so that one search can check many."""
+    """Return the next weekly time. The time is the same for all addresses, so that one search can check many."""
     return _EPOCH + ((now - _EPOCH) // WEEK + 1) * WEEK
 
 

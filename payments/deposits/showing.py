@@ -1,8 +1,8 @@
 """Show the deposit address of a payment request, on the checkout page or through the API.
 
-Once an address was shown, the service searches its chain for payments to it (`payments.discovery.deposits`). It
-shows an address only after nodes agree that money sent there reaches the recipient. When the feature is switched
-off, payments to addresses that were already shown are still credited.
+Once an address was shown, the service searches its chain for payments to it (`payments.discovery.deposits`). The
+service shows an address only after nodes agree that money sent there reaches the recipient. When the feature is
+switched off, payments to addresses that were already shown are still credited.
 """
 
 from collections.abc import Callable

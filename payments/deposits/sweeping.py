@@ -46,8 +46,8 @@ class Waiting:
 class SweepPlan:
     """The amounts to sweep, requested tokens first.
 
-    `unknown` lists tokens whose contract did not return every balance. `older` lists addresses of an earlier
-    release with other contracts. They are not swept.
+    `unknown` lists tokens whose contract did not return every balance. The missing balances are not swept.
+    `older` lists addresses of an earlier release with other contracts. Those addresses are not swept either.
     """
 
     contracts: DepositContracts

@@ -4,8 +4,8 @@ Each pass reads the balances of all addresses of a chain at one block, in large 
 received more than its known payments. The search then finds the first block that shows the difference, and stores
 it as a payment. Verification decides whether that payment counts.
 
-Small arrivals wait until the block that showed them is final. They are credited together, at most once an hour. The
-same holds for all arrivals after the first 30 payments of a request.
+Small arrivals wait until the block that showed them is final, and are then credited together, at most once an hour.
+The same holds for all arrivals after the first 30 payments of a request.
 """
 
 from collections import defaultdict
@@ -82,7 +82,8 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
             "coins_searched_at": now,
             "coins_read_block": head.latest,
         }
-        # An address may have left this search meanwhile. It then has a position and a `swept` of its own.
+        # An address may have left this search meanwhile. Such an address has a position and a `swept` of its
+        # own.
         if DiscoveryCursor.objects.filter(chain=chain, claim_id=claim_id).update(**moved):
             for pk, amount in found.swept.items():
                 DepositAddress.objects.filter(pk=pk, next_block__isnull=True).update(
@@ -213,8 +214,8 @@ def _record(
     payments.
     """
     counts = found_payments(seen.keys())
-    # If the customer submitted the transaction, record its coin at once, even if it is small. Its open payment keeps
-    # the request open until then.
+    # If the customer submitted the transaction, record its coin at once, even if it is small. Until then, the
+    # transaction's open payment keeps the request open.
     submitted = set(submitted_to(seen.keys()).values_list("request_id", flat=True)) if seen else set()
     count = 0
     for each in ranges:

@@ -4,8 +4,8 @@ One search covers all addresses of a chain, with many addresses in each query. E
 payment, like a submitted one. Verification decides how much it pays.
 
 Anyone can send tiny amounts very often. So a transfer waits if it is less than a thousandth of the request's
-amount. It also waits if the request has 30 such payments already. Transfers that wait are credited together
-(`payments.discovery.grouping`).
+amount. A transfer also waits if the request already has 30 payments that were not submitted on the checkout
+page. Transfers that wait are credited together (`payments.discovery.grouping`).
 """
 
 from collections import Counter

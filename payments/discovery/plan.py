@@ -49,8 +49,8 @@ class Place:
 class Range:
     """The last block of a search (`until`), and the chain's head when its first part was searched.
 
-    `began_at` is when `until` was the head. It is None if `until` is below the head. The newest `look_back` blocks
-    below `head` may still change, or may not be indexed yet.
+    `began_at` is when `until` was the head, or None if `until` is below the head. The newest `look_back`
+    blocks below `head` may still change, or may not be indexed yet.
     """
 
     until: int
@@ -82,7 +82,7 @@ def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None
 def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Place | None:
     """Return the place after a search of the blocks before `reach`. Return None if it made no progress.
 
-    `last` is the last request that was searched for. It is None if all were.
+    `last` is the last request that was searched for, or None if all requests were searched for.
     """
     reach = max(place.start, min(reach, searched.until + 1))
     is_whole = reach == searched.until + 1

@@ -1,4 +1,5 @@
-"""Find swaps whose wallet returned no hash. Their quotes' ids are in the logs of the providers' contracts.
+"""Find swaps whose wallet returned no hash. The logs of the providers' contracts have the ids of the swaps'
+quotes.
 
 A quote's id is unique, and the provider's router logs it (`payments.evaluation.named_quotes`). One search covers
 all watched quotes of a chain. Each transaction found becomes a payment, like a submitted one. Verification
@@ -43,7 +44,8 @@ def chains_with_quotes(now: datetime) -> set[int]:
 
 
 def watched_quotes(cursor: DiscoveryCursor, now: datetime) -> QuerySet[Quote]:
-    """Return the chain's watched quotes. They are built, and their request is active or ended less than a day ago.
+    """Return the chain's watched quotes. A watched quote is built, and its request is active or ended less than a
+    day ago.
 
     The day counts back from the last search, so that swaps made during an outage are still found.
     """

@@ -4,8 +4,9 @@ A short pass with a limited number of searches runs for each chain. Merchants ta
 very many requests delays only itself. Merchants whose ranges start near each other share a search. A
 `MerchantCursor` stores how far the chain was searched for a merchant.
 
-This search finds references. Swaps and transfers to deposit addresses have none. After each pass,
-`payments.discovery.quotes`, `payments.discovery.deposits` and `payments.discovery.coins` search for them.
+A pass searches for references. Swaps and transfers to deposit addresses have no reference. After each pass,
+`payments.discovery.quotes`, `payments.discovery.deposits` and `payments.discovery.coins` search for these
+swaps and transfers.
 """
 
 import logging

@@ -191,8 +191,8 @@ class Pass:
             if place is None:
                 continue
             if place.position.after is None and searched.head < self.head:
-                # An earlier pass searched the first part of this range. Its newest blocks could still change then:
-                # search them again.
+                # An earlier pass searched the first part of this range. The newest blocks of that part could still
+                # change then: search them again.
                 place = replace(place, start=min(place.start, place.position.next_block or 0))
             moves[place.position].append(place.merchant_id)
             if not is_finished(place, self.head):

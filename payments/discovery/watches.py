@@ -2,7 +2,8 @@
 
 A transaction carries a reference only if the service built it, or if a wallet made it from a wallet link. So a
 request is watched once a route was built or a link was shown, until a day after its end. A request that carries a
-refund has no deadline. It is watched until the refund's `watched_until`, whatever its status.
+refund has no deadline. Such a request is watched until the refund's `watched_until`, whatever the request's
+status.
 """
 
 from collections.abc import Collection

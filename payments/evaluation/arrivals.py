@@ -1,7 +1,7 @@
 """Select the transfers that arrived at a request's own addresses. Pure functions.
 
 A request's own addresses are its recipient and its deposit address, if that was shown. A transfer counts when it
-arrives at the deposit address. It doesn't count again when it is swept to the recipient.
+arrives at the deposit address. The transfer doesn't count again when it is swept to the recipient.
 """
 
 from collections import Counter, defaultdict

@@ -61,33 +61,33 @@ class Evidence:
     """The facts that can bind a transfer to the evaluated request, or to other requests.
 
     - `reference` is the request's own reference.
-    - `proofs` are the proofs that wallets gave for any request with the same token and recipient. All of them are
+    - `proofs` are the proofs that wallets gave for any request with the same token and recipient. All proofs are
       needed, so that each transfer has one owner.
     - `sender_proofs` are proofs that were given after the transaction was mined, for the same requests.
     - `claimed` has the transfers that the sender proofs claim (see `with_claims`).
     - `consumed` are the transfers that are credited to other payments.
-    - `solvers` are senders that delivered a swap for any request. They can't prove a transfer afterwards.
+    - `solvers` are senders that delivered a swap for any request. Solvers can't prove a transfer afterwards.
     - `foreign` are other requests' references. A transfer that carries one belongs to that request.
     - `elsewhere` are the amounts that this transaction delivered for other requests, as providers report.
-    - `is_accepted` means that the merchant accepted the transaction, and `accepted_at` is when.
-    - `accepted_elsewhere_at` is when it was first accepted for another request. If one request has an acceptance
-      and another has a sender proof, the earlier one counts.
+    - `is_accepted` means that the merchant accepted the transaction, at `accepted_at`.
+    - `accepted_elsewhere_at` is the time when the transaction was first accepted for another request. If one
+      request has an acceptance and another has a sender proof, the earlier of the two counts.
     - `names_ours` means that the transaction contains the id of a quote of this request, `names_others` of
       another request. `names_several` means several quotes of this request.
     - `our_calls` are the calls that carry the id of a quote of this request, `others_calls` those with ids of
-      other requests' quotes. Both are indexes of `TransactionFacts.mentions`.
+      other requests' quotes. A call is an index of `TransactionFacts.mentions`.
     - `routers` are the pinned contracts of the providers whose quotes for this request are named in the
       transaction.
     - `delivery` is set if a provider reports this transaction as a delivery.
-    - `deposit_address` is the request's own, or "". All money that arrives there belongs to the request, even if
-      it carries another request's reference or proof.
+    - `deposit_address` is the request's own deposit address, or "". All money that arrives there belongs to the
+      request, even if it carries another request's reference or proof.
     - `coin_address` is the deposit address of a request for native coin. `deposit_address` is then empty, because
       coin is credited by the address's balance, not by its transactions.
-    - `forwarders` are deposit addresses of any request that sent something in this transaction. This money was
-      counted when it arrived there, so it pays no request now.
+    - `forwarders` are deposit addresses of any request that sent something in this transaction. The money that
+      a forwarder sent was counted when it arrived at the deposit address, so it pays no request now.
     - `authorizations` has (payer, nonce) of each authorization that the transaction used. The value is True if it
-      is for this request. Its transfer belongs to the request that the payer signed for, even if it carries
-      another request's reference or proof.
+      is for this request. An authorization's transfer belongs to the request that the payer signed for, even
+      if the transfer carries another request's reference or proof.
     """
 
     reference: bytes | None
@@ -127,7 +127,7 @@ class Evidence:
         return self.deposit_address != "" and transfer.recipient == self.deposit_address
 
     def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
-        """Whether a proof for this request covers the transfer; with `ours=False`, for another one."""
+        """Whether a proof for this request (`ours`) or for another request (not `ours`) covers the transfer."""
         if (afterwards := self.claimed.get(transfer.slot)) is not None:
             return afterwards.binds and afterwards.is_ours == ours
         owner = owner_of(transfer, self.proofs, block)
@@ -149,8 +149,8 @@ class Evidence:
     def may_be_claimed(self, transfer: Transfer, block: Block, at: datetime) -> bool:
         """Whether the sender can claim the transfer by a proof at this time.
 
-        It can't if something else claims the transfer, or if the transfer was built for another order (also of
-        another system).
+        The sender can't claim a transfer that something else claims, or that was built for another order
+        (also of another system).
         """
         return not (
             transfer.is_marked
@@ -176,8 +176,8 @@ class Evidence:
     def _may_be_swap(self, transfer: Transfer) -> bool:
         """Whether a swap of any request may have made the transfer.
 
-        It may have if a call with a swap's id encloses the transfer. If it is unknown which call has the id, it may
-        have too.
+        A swap may have made the transfer if a call with a swap's id encloses the transfer, or if it is unknown
+        which call has the id.
         """
         is_unlocated = (self.names_ours and not self.our_calls) or (
             self.names_others and not self.others_calls
@@ -206,7 +206,7 @@ def _is_by(accepted_at: datetime | None, at: datetime) -> bool:
 class Bound:
     """Transfers that are bound to a request, each with the amount to credit. `by` is the binding of the first.
 
-    `proved_at` is when the last of the sender proofs was given. It counts as the time of payment.
+    `proved_at` is when the last of the sender proofs was given, and counts as the time of payment.
     """
 
     transfers: tuple[Transfer, ...]
@@ -281,8 +281,8 @@ def bind(
 def with_certain(
     certain: Sequence[Transfer], evidence: Evidence, others: "Bound | Unbound"
 ) -> "Bound | Unbound":
-    """Put the `certain` transfers before the other bound transfers. They belong to the request whatever else
-    claims them.
+    """Put the `certain` transfers before the other bound transfers. The `certain` transfers belong to the
+    request, whatever else claims them.
     """
     if not certain:
         return others
@@ -346,8 +346,8 @@ class Claims:
     def are_contested(self, left: Sequence[Transfer], evidence: Evidence) -> bool:
         """Whether one of the claimed transfers may be the delivery of another request's swap.
 
-        It may be if a provider reports its amount for another request. It isn't if a transfer in `left` (the
-        unclaimed ones) has that amount: then that transfer can be the delivery.
+        A claimed transfer may be such a delivery if a provider reports its amount for another request. If a
+        transfer in `left` (the unclaimed ones) has the same amount, that transfer counts as the delivery.
         """
         if evidence.is_accepted or not self.claimable:
             return False

@@ -50,10 +50,12 @@ def find_delivery(
     *,
     is_complete: bool = True,
 ) -> Bound | Unbound:
-    """Return the transfer that delivered the swap. It is a transfer that no reference and no proof claims.
+    """Return the transfer that delivered the swap. A delivery is a transfer that no reference and no proof
+    claims.
 
     The customer's own transaction can contain a delivery and also a transfer that the customer signed for the
-    same request. Anyone can combine the two in one transaction. Both are then credited.
+    same request. Anyone can combine the two in one transaction. The delivery and the signed transfer are then
+    both credited.
     """
     certain, arrived = partition(arrived, evidence.is_certain)
     delivered = _delivered_or_claimed(arrived, evidence, delivery, block, is_complete=is_complete)
@@ -104,7 +106,7 @@ def _delivered(
 
 
 def _is_claimed(transfer: Transfer, evidence: Evidence, block: Block) -> bool:
-    """Whether a reference or a proof of any request claims the transfer. Such a transfer is not a delivery."""
+    """Whether a reference or a proof of any request claims the transfer. A claimed transfer is not a delivery."""
     is_own_reference = evidence.reference is not None and evidence.reference in transfer.references
     is_own_proof = evidence.is_proved_by(transfer, block, ours=True)
     return is_own_reference or is_own_proof or evidence.is_others(transfer, block)

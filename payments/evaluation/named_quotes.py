@@ -52,8 +52,8 @@ class BuiltQuote:
 class Named:
     """What a transaction names, as one request sees it. `quotes` are the request's own.
 
-    `calls` carry the id of one of these quotes; `others_calls` carry ids of other requests' quotes. Both are
-    indexes of `TransactionFacts.mentions`. `others_calls` is empty if the payer signs all calls of a transaction
+    `calls` carry the id of one of these quotes; `others_calls` carry ids of other requests' quotes. A call is an
+    index of `TransactionFacts.mentions`. `others_calls` is empty if the payer signs all calls of a transaction
     (`payer_signs_all`). A log can name a quote too, but no transfer happens within a log.
     """
 
@@ -106,8 +106,8 @@ def quotes_named(
 def naming_for(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRules) -> Named:
     """Divide the named quotes into those of this request and those of others.
 
-    If the transaction names several quotes of the request, the calls of all of them count. A relayer can add a
-    call with any quote that the page offers.
+    If the transaction names several quotes of the request, the calls of all of them count. Otherwise a relayer
+    could spoil the payment by adding a call with another quote of the page.
     """
     if not named:
         return NOTHING_NAMED

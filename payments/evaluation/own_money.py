@@ -2,7 +2,8 @@
 
 A recipient that is a contract can lend, exchange and forward its funds within one transaction, which anyone can
 send. Without this check, a thief could pay with the merchant's own money. `binding` decides to which request a
-transfer belongs. This module decides whether the recipient gained by it. If that is unclear, the merchant decides.
+transfer belongs. This module decides whether the recipient gained by the transfer. If that is unclear, the
+merchant decides.
 
 docs/threat-model.md#threat-24 and docs/threat-model.md#threat-48 to #threat-50 list the tests.
 """
@@ -11,17 +12,18 @@ from collections.abc import Collection, Iterator, Sequence, Set
 
 from chains.client import Transfer
 
+ACCEPTABLE = " The merchant can accept the payment."
 LENT = (
-    "The recipient sent money out in the same transaction before this arrived, so it may be the recipient's own money. "
-    "The merchant can accept the payment."
+    "The recipient sent money out in the same transaction before this arrived, so it may be the recipient's own money."
+    + ACCEPTABLE
 )
 RETURNED = (
-    "The recipient forwarded money in the same transaction, and it may have returned to the payer. The merchant can "
-    "accept the payment."
+    "The recipient forwarded money in the same transaction, and it may have returned to the payer."
+    + ACCEPTABLE
 )
 EXCHANGED = (
-    "The recipient sent another token in the same transaction, so this may be the price of an exchange. The merchant "
-    "can accept the payment."
+    "The recipient sent another token in the same transaction, so this may be the price of an exchange."
+    + ACCEPTABLE
 )
 
 
@@ -72,7 +74,8 @@ def went_back(
 ) -> bool:
     """Whether money that the recipient forwarded reached a payer, or an account that funded a payer.
 
-    The zero address counts as such an account, since one transaction may burn tokens and mint them again.
+    The zero address is treated like any other account, since one transaction may burn tokens and mint them
+    again.
     """
     moved = _movements(token, transfers)
     reached: set[str] = set()

@@ -46,8 +46,8 @@ class Proof:
 def owner_of(transfer: Transfer, proofs: Iterable[Proof], block: Block) -> Proof | None:
     """Return the proof to which a transfer in `block` belongs.
 
-    It is the newest proof from before the block. If there is none, it is the first proof after the block. So a
-    later proof never takes over a transfer that an earlier proof covers.
+    A transfer belongs to the newest proof from before its block. If there is none, the transfer belongs to the
+    first proof after its block. So a later proof never takes over a transfer that an earlier proof covers.
     """
     if not transfer.made_by:
         return None

@@ -1,8 +1,8 @@
 """Evaluate whether a transaction pays a request. Pure functions: no database, network or clock.
 
-`Paid` and `Refused` are final. They need the required depth, because a reorganisation could reverse them before
-that. `NotFound` and `NotYet` are not final. If no node gives a usable response, the clients raise a ChainError
-instead.
+`Paid` and `Refused` are final. Final verdicts need the required depth, because a reorganisation could reverse
+them before that depth. `NotFound` and `NotYet` are not final. If no node gives a usable response, the clients
+raise a ChainError instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from datetime import datetime
 
 from chains.amounts import display_amount
 from chains.client import Block, Head, TransactionFacts, Transfer
+from payments.evaluation import messages
 from payments.evaluation.arrivals import arrived_transfers, as_one_account, came_out_of, coins_to
 from payments.evaluation.binding import (
     AMBIGUOUS_QUOTES,
@@ -24,30 +25,20 @@ from payments.evaluation.binding import (
     bind,
 )
 from payments.evaluation.deliveries import find_delivery
-from payments.evaluation.own_money import EXCHANGED, LENT, RETURNED, lent_before, was_exchanged, went_back
+from payments.evaluation.own_money import (
+    ACCEPTABLE,
+    EXCHANGED,
+    LENT,
+    RETURNED,
+    lent_before,
+    was_exchanged,
+    went_back,
+)
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models.payment import FailureCode
 
 _UNMINED_NUMBER = 2**62  # above every block's number
 _COMMITMENTS = ("confirmed", "finalized")
-
-
-SWEPT = (
-    "The transaction moved what had arrived at a deposit address to the recipient. What arrived there counts for the "
-    "payment request of that address alone."
-)
-WRONG_CHAIN = "The transaction is not on the requested network."
-NOT_OUR_SWAP = (
-    "The transaction is not on the requested network, and it is not a swap that was offered for this request, so it "
-    "can't be matched to this request."
-)
-_AT_ADDRESS = "In a block; waiting until the deposit address shows the coin."
-_UNREADABLE = (
-    "The transaction is too large for this network's nodes to return, so it can't be verified at the moment."
-)
-_UNKNOWN_FORM = (
-    "The transaction is in a form that this service can't read, so it can't be verified at the moment."
-)
 _ARRIVED_UNMATCHED = frozenset(
     {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
 )
@@ -70,8 +61,8 @@ class Terms:
       delivery.
     - `asked_at` is the time of the evaluation.
     - `is_refund` means that the merchant pays the customer.
-    - `first_block` is the first block in which our nodes saw the transaction. Its time and height count for the
-      expiry and for proofs, even if a reorganisation moves the transaction to a later block.
+    - `first_block` is the first block in which our nodes saw the transaction. That block's time and height
+      count for the expiry and for proofs, even if a reorganisation moves the transaction to a later block.
     """
 
     chain_id: int
@@ -117,7 +108,9 @@ class Finality:
         return cls(tag=text, fallback=fallback, still_since=still_since)
 
     def is_reached(self, facts: TransactionFacts, head: Head) -> bool:
-        """Whether the mined transaction is deep enough. It never is if the node doesn't know the tag."""
+        """Whether the mined transaction is deep enough. If the node doesn't know the tag, no transaction is
+        deep enough.
+        """
         if facts.block is None:
             return False
         if self.confirmations is not None:
@@ -194,7 +187,7 @@ def evaluate(
     depth.
     """
     if chain_id != terms.chain_id:
-        return Refused(FailureCode.WRONG_CHAIN, WRONG_CHAIN)
+        return Refused(FailureCode.WRONG_CHAIN, messages.WRONG_CHAIN)
     if facts is None:
         return NotFound()
     if facts.block is None:
@@ -204,7 +197,7 @@ def evaluate(
     if isinstance(decided, Refused):
         if coins := coins_to(terms.evidence.coin_address, facts):
             bound = Bound(coins, BoundBy.ADDRESS)
-            return NotYet(_AT_ADDRESS, facts.block, confirmations, bound)
+            return NotYet(messages.AT_ADDRESS, facts.block, confirmations, bound)
         return decided if is_deep else _likely(decided, facts.block, finality, confirmations)
     if not is_deep:
         return NotYet(_waiting(finality, confirmations), facts.block, confirmations, decided)
@@ -236,8 +229,8 @@ def evaluate_possible_swap_start(
 ) -> SwapStarted | Verdict:
     """Return the verdict on a transaction of the requested chain that may have started a single-chain swap.
 
-    Such a swap usually delivers in the same transaction, from the provider's contract. If it does not, query the
-    provider: the delivery may be another transaction, or another transfer of this one.
+    A single-chain swap usually delivers in the same transaction, from the provider's contract. If it does not,
+    query the provider: the delivery may be another transaction, or another transfer of this one.
     """
     evidence = terms.evidence
     refused = verdict.likely if isinstance(verdict, NotYet) else verdict
@@ -248,7 +241,7 @@ def evaluate_possible_swap_start(
 
 
 def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
-    """Return the verdict on an unmined transaction. It can be bound only by its own content."""
+    """Return the verdict on an unmined transaction. Only its own content can bind an unmined transaction."""
     evidence, bound = terms.evidence, None
     if evidence.delivery is None:
         block = first_block(terms, Block(_UNMINED_NUMBER, "", terms.asked_at))
@@ -268,7 +261,9 @@ def _likely(refused: Refused, block: Block, finality: Finality, confirmations: i
 
 
 def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
-    """Decide a mined transaction. It is bound by `MANUAL` if it counts only because the merchant accepted it."""
+    """Decide a mined transaction. The transaction is bound by `MANUAL` if it counts only because the merchant
+    accepted it.
+    """
     decided = decide(terms, facts, block)
     if not (terms.evidence.is_accepted and isinstance(decided, Bound)):
         return decided
@@ -291,7 +286,22 @@ def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refus
         return _exclude_own_money(terms, facts, block, arrived, bound)
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
     message = UNBOUND_REFUND if terms.is_refund and bound == UNBOUND else bound.message
+    if amount is not None:
+        message += _doubt(terms, facts, block, arrived)
     return Refused(bound.code, message, amount, bound.may_be_delivery)
+
+
+def _doubt(terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer]) -> str:
+    """Return why unbound money may be the recipient's own, in a further sentence; empty if it isn't.
+
+    A merchant who accepts the payment accepts this too, so it must be known before.
+    """
+    accepted = replace(terms, evidence=replace(terms.evidence, is_accepted=True))
+    bound = _counted(accepted, facts, block, arrived)
+    if not isinstance(bound, Bound):
+        return ""
+    decided = _exclude_own_money(terms, facts, block, arrived, bound)
+    return f" {decided.message.removesuffix(ACCEPTABLE)}" if isinstance(decided, Refused) else ""
 
 
 def _counted(
@@ -308,7 +318,7 @@ def _counted(
 def refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
     """Return why a mined transaction can't pay the request, whatever its transfers are. None if it can."""
     if not facts.is_readable:
-        message = _UNREADABLE if facts.is_known_form else _UNKNOWN_FORM
+        message = messages.UNREADABLE if facts.is_known_form else messages.UNKNOWN_FORM
         return Refused(FailureCode.NOT_VERIFIABLE, message)
     if not facts.succeeded:
         return Refused(
@@ -322,7 +332,7 @@ def refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Ref
 
 def _refused_swap_start(evidence: Evidence) -> Refused | None:
     if not evidence.names_ours:
-        return Refused(UNBOUND.code, NOT_OUR_SWAP)
+        return Refused(UNBOUND.code, messages.NOT_OUR_SWAP)
     if evidence.names_others:
         return Refused(AMBIGUOUS_SWAP.code, AMBIGUOUS_SWAP.message)
     if evidence.names_several:
@@ -343,7 +353,8 @@ def _exclude_own_money(
 ) -> Bound | Refused:
     """Remove money from `bound` that may be the recipient's own, unless the merchant accepted the payment.
 
-    Refunds are not checked. Their recipient may be a contract of the customer, which could make the check fail.
+    Refunds are not checked. A refund's recipient may be a contract of the customer, which could make the check
+    fail.
     """
     evidence, refused = terms.evidence, Refused(FailureCode.NOT_VERIFIABLE, LENT, bound.amount)
     if (
@@ -356,8 +367,8 @@ def _exclude_own_money(
     transfers = as_one_account(facts.transfers, terms.recipient, evidence.deposit_address)
     lent = lent_before(transfers, arrived, terms.token, terms.recipient, payers)
     if not lent.isdisjoint(t.slot for t in bound.transfers):
-        # Another person can add a loan to the transaction. That does not affect payments before the loan or after its
-        # return.
+        # Another person can add a loan to the transaction. The loan does not affect payments before the loan or after
+        # its return.
         rest = [t for t in arrived if t.slot not in lent]
         without = _counted(terms, facts, block, rest)
         if not isinstance(without, Bound):
@@ -365,8 +376,8 @@ def _exclude_own_money(
         bound = without
     if went_back(transfers, bound.transfers, terms.token, terms.recipient, payers):
         return replace(refused, message=RETURNED)
-    is_claimed = bound.by not in (BoundBy.PROVIDER, BoundBy.MANUAL)
-    if is_claimed and was_exchanged(
+    is_swap = bound.by == BoundBy.PROVIDER
+    if not is_swap and was_exchanged(
         transfers, terms.token, terms.recipient, terms.known_tokens, facts.sender
     ):
         return replace(refused, message=EXCHANGED)
@@ -381,7 +392,7 @@ def depth(block: Block, head: Head) -> int:
 def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
     """Return why nothing arrived: a sweep, another token, another recipient, or no transfer of the token."""
     if came_out_of(terms.evidence.forwarders, facts.transfers, terms.token, terms.recipient):
-        return Refused(FailureCode.TRANSACTION_ALREADY_USED, SWEPT)
+        return Refused(FailureCode.TRANSACTION_ALREADY_USED, messages.SWEPT)
     # Native coin can move in inner calls, and so can any token on Solana. The logs of EVM tokens are always complete.
     may_be_hidden = terms.token == "" or facts.commitment is not None
     if may_be_hidden and not facts.is_complete:

@@ -13,7 +13,7 @@ class DepositAddress(models.Model):
     """The deposit address that was shown for a request, and how far it was searched for payments.
 
     `address` is derived from `factory`, the request's id and its recipient. `init_code_hash` is the hash of the
-    code that deploys the forwarder. These columns never change.
+    code that deploys the forwarder. Those four columns never change.
 
     At first, the chain's search checks the address in every block (`DiscoveryCursor.deposits_next_block`).
     `next_block` is then null. From 30 days after the request's end, a weekly check searches from `next_block` on.
@@ -22,8 +22,8 @@ class DepositAddress(models.Model):
 
     For native coin (`payments.coins`):
 
-    - `swept` is the amount that the forwarder has swept, in base units. It counts blocks before `next_block` or, if
-      that is null, before `DiscoveryCursor.coins_next_block`.
+    - `swept` is the amount that the forwarder has swept, in base units. `swept` counts blocks before `next_block`
+      or, if that is null, before `DiscoveryCursor.coins_next_block`.
     - `waiting_block` and `waiting_hash` are the block that showed a small arrival. `waiting_received` is the total
       that the address had received by then. The arrival is credited once the block is final, at most once an hour.
     """
@@ -71,7 +71,8 @@ class DepositAddress(models.Model):
 
 
 class WaitingArrival(models.Model):
-    """A small transfer to a deposit address. It waits to be credited together with others, at `due_at` or later.
+    """A small transfer to a deposit address. The transfer waits to be credited together with others, at `due_at`
+    or later.
 
     Of the arrivals that are due together, the largest `amount` comes first. Otherwise tiny amounts could delay a
     real payment. `amount` serves only for this order, because a single node reported it. The row is deleted once

@@ -16,7 +16,7 @@ class DiscoveryCursor(models.Model):
     After a failure, `merchants_at_once` limits how many merchants share a search (null: no limit). `watches` is how
     many requests the last pass searched for.
 
-    The other columns are the positions of searches that have no cursors per merchant:
+    Some searches have no cursors per merchant. Their positions are in these columns:
 
     - `quotes_next_block`, `quotes_searched_at`: the search for quote ids.
     - `deposits_next_block`, `deposits_searched_at`: the search for transfers to deposit addresses.
@@ -48,19 +48,19 @@ class DiscoveryCursor(models.Model):
 class MerchantCursor(models.Model):
     """How far a chain was searched for one merchant. The row exists only while the merchant has watched requests.
 
-    - `next_block`: all blocks before it were searched for every request that was watched then. They are too deep to
+    - `next_block`: all blocks before it were searched for every request that was watched then, and are too deep to
       change.
     - `searched_at`: all blocks mined before it were searched at least once.
     - `turn_at`: when a search was last tried.
     - `is_alone`: the merchant's own search fails while others succeed. So it shares no search.
 
     A merchant may have more watched requests than one search can handle. Then several searches share the work, in
-    the order of the requests' ids. The other columns are the state between these searches:
+    the order of the requests' ids. The columns below have the state between these searches:
 
     - `after` is the last id that was searched for.
     - `until_block` is the last block of the range.
     - `pass_head` is the head when the first of these searches began.
-    - `pass_began_at` is when it began. It is null if the range was shortened later.
+    - `pass_began_at` is when the first of these searches began, or null if the range was shortened later.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+")

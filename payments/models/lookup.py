@@ -18,9 +18,9 @@ class Lookup(models.Model):
     """A transaction to look up: the customer's (`of_payment`), or a swap's delivery that its provider reports
     (`of_swap`).
 
-    A payment of native coin at a deposit address is looked up by the address's balance instead. Its lookup has
-    `address:sequence` in place of a hash. `received` is the total, in base units, that the address had received by
-    the block with `block_number` and `block_hash`.
+    A payment of native coin at a deposit address is looked up by the address's balance instead. The lookup of such
+    a payment has `address:sequence` in place of a hash. `received` is the total, in base units, that the address
+    had received by the block with `block_number` and `block_hash`.
 
     Due work:
 
@@ -142,7 +142,7 @@ class Lookup(models.Model):
 
     @property
     def payment_id(self) -> str:
-        """The id of the payment. Its swap has the same id."""
+        """The id of the payment and of its swap."""
         return self.of_payment_id or self.of_swap_id or ""
 
     @property

@@ -18,7 +18,7 @@ def new_payment_id() -> str:
 
 
 class FailureCode(models.TextChoices):
-    """These values are part of the public API."""
+    """Why a payment failed. The values are part of the public API."""
 
     TRANSACTION_REVERTED = "transaction_reverted"
     WRONG_CHAIN = "wrong_chain"
@@ -84,8 +84,8 @@ class Payment(models.Model):
 
     Small arrivals at a deposit address become one payment, with the hash of the last arrival (`WaitingArrival`).
     Native coin at a deposit address is found by the address's balance (`payments.coins`). `deposit_sequence`
-    numbers a request's payments of this kind from 1. Their `transaction_hash` is null until the transaction is
-    submitted.
+    numbers a request's payments of this kind from 1. The `transaction_hash` of such a payment is null until
+    the transaction is submitted.
 
     `lookup` has the nodes' results and the time of the next check. A swap has a `quote`, whose id binds it; `swap`
     has the provider's results.
@@ -100,7 +100,7 @@ class Payment(models.Model):
       does not keep its request open and counts toward no cap.
     - `is_in_flight`: the transaction is in a block and bound to the request.
     - `is_bound_unmined`: the transaction's own bytes bind it to the request, but it is in no block yet.
-    - `held_from`: when `is_bound_unmined` first became true. It is never cleared.
+    - `held_from`: when `is_bound_unmined` first became true. This time is never cleared.
 
     Its transaction:
 
@@ -117,7 +117,7 @@ class Payment(models.Model):
     - `submitter`: a keyed digest of the client's IP address, never the address itself.
     - `accepted_by`, `accepted_at`: who accepted an unbound transaction as payment, and when.
     - `sender_signed_at`: when the transaction's sender signed for the request, after the transaction.
-    - `is_simulated`: the sandbox created the payment. It is never looked up on a chain.
+    - `is_simulated`: the sandbox created the payment. A simulated payment is never looked up on a chain.
     """
 
     class Status(models.TextChoices):
@@ -277,8 +277,8 @@ class Payment(models.Model):
     def is_bound(self) -> bool:
         """Whether the transaction is known to pay the request.
 
-        That is certain if the payment is completed. An open payment's transaction must be bound: when it was mined,
-        or by its own bytes.
+        The transaction of a completed payment is known to pay. An open payment's transaction must be bound: when it
+        was mined, or by its own bytes.
         """
         return self.status == self.Status.COMPLETED or (
             self.is_open and (self.is_in_flight or self.is_bound_unmined)

@@ -18,7 +18,7 @@ class PayerProof(models.Model):
 
     Transfers that `address` itself makes to `recipient_address` from `not_before` to `not_after` belong to the
     request. A wallet may sign for several requests with the same chain, token and recipient. Then the newest proof
-    from before the transfer's block counts. `head_block` is the newest block when the proof was verified. It is
+    from before the transfer's block counts. `head_block` is the newest block when the proof was verified, or
     null in rows that are older than this column.
     """
 

@@ -1,4 +1,4 @@
-"""The quotes behind swap routes. Their ids bind transactions to requests."""
+"""The quotes behind swap routes. The id of a quote binds transactions to its request."""
 
 from django.db import models
 from django.db.models import Q

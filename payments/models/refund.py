@@ -33,16 +33,18 @@ class RefundQuerySet(models.QuerySet["Refund"]):
 class Refund(models.Model):
     """Money that the merchant sends back to the customer: `amount` in base units of the requested token.
 
-    Once a refund has an address, it has a `carrier`. That is a payment request in the opposite direction: the
-    merchant pays `amount` to the address. So a refund is built, found and verified like a payment. Its status
-    follows from the payments of its carrier (`standing_of`).
+    Once a refund has an address, it has a `carrier`. The carrier is a payment request in the opposite
+    direction: the merchant pays `amount` to the address. So a refund is built, found and verified like a
+    payment. The refund's status follows from the payments of its carrier (`standing_of`).
 
     - `code` is the secret part of the URL of the page on which the customer sets an address.
     - `payment` limits the refund to the amount of that payment.
-    - `built_at` is when its transaction was last returned for signing. That transaction may still be sent. So a
-      payment that failed before then does not make the refund fail, and the amount stays reserved.
-    - `moved_to`: if the address of a refund is changed, a new cancelled refund keeps the old address. Its
-      `moved_to` is the changed refund. Transfers to the old address reduce what the changed refund sends.
+    - `built_at` is when the refund's transaction was last returned for signing. The merchant may still send
+      that transaction. So a payment that failed before then does not make the refund fail, and the amount stays
+      reserved.
+    - `moved_to`: if the address of a refund is changed, a new cancelled refund keeps the old address. The new
+      refund's `moved_to` is the changed refund. Transfers to the old address reduce what the changed refund
+      sends.
     - `credited_payments` has the ids of the payments that were credited before the refund was created. Only the
       wallets that made them can set its address.
     - `created_by` is the actor, as in the history. Only the merchant sees it.
@@ -160,8 +162,8 @@ def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
     """Compute a refund's progress from its carrier's payments, oldest first.
 
     A cancelled refund that was sent anyway is completed. Unbound transactions don't make a refund fail, because
-    anyone with its link can submit them. Neither do transactions that were submitted before the refund was last
-    built.
+    anyone with its link can submit them. Transactions that were submitted before the refund was last built
+    don't make it fail either.
     """
     counted = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
     received = min(sum(payment.amount_received or 0 for payment in counted), refund.amount)

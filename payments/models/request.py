@@ -67,15 +67,15 @@ class PaymentRequest(models.Model):
     - `expiry_check_at`: the time of the next expiry check. A payment in flight moves it beyond `expires_at`.
     - `late_price_mail_at`: when to e-mail the merchant about a payment that came after the price expired. If the
       payment was worth the price, the request is completed instead (`payments.deposits.late_arrivals`).
-    - `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly submitted transaction. This happens
-      once per request.
+    - `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly submitted transaction. The event is
+      sent at most once per request.
     - `link_shown_at`: when a wallet link with the reference was first shown. Since then a wallet may use it.
     - `deposit_address`: null until it was shown (`DepositAddress`).
 
     The rest:
 
-    - `price` (`currency`, `amount`) is converted to `amount` at `rate`. These columns never change. Both are null
-      if the request is for an amount of tokens.
+    - `price` (`currency`, `amount`) is converted to `amount` at `rate`. The price and the rate never change. They
+      are null if the request is for an amount of tokens.
     - `is_refund`: the request carries a refund, so the merchant pays the customer. The API and the portal show the
       `Refund` instead.
     - `has_refunds`: at least one refund was created for it.
@@ -254,7 +254,7 @@ class PaymentRequest(models.Model):
 
     @property
     def amount_remaining(self) -> int:
-        """The unpaid rest. It is 0 once the request is completed."""
+        """The unpaid rest; 0 once the request is completed."""
         return 0 if self.status == self.Status.COMPLETED else max(self.amount - self.net, 0)
 
     @property

@@ -23,10 +23,12 @@ class Route(models.Model):
     """A way to pay the unpaid rest of a request from one wallet.
 
     `amount` is what leaves the wallet, in base units of `token`. `amount_due` is what has to arrive, in base units
-    of the requested token. It is null on a direct route, because both are equal there. `provider` is then empty.
+    of the requested token. `amount_due` is null on a direct route, because it equals `amount` there. `provider`
+    is then empty.
 
-    A swap route has `quotes` with the transactions to sign. Its `details` are shown to the customer: fees, gas,
-    duration, tools, tags. On a sponsored route, the customer signs an `authorization` and the operator sends it.
+    A swap route has `quotes` with the transactions to sign. The route's `details` are shown to the customer:
+    fees, gas, duration, tools, tags. On a sponsored route, the customer signs an `authorization` and the
+    operator sends it.
     """
 
     id = models.CharField(max_length=27, primary_key=True, default=new_route_id, editable=False)

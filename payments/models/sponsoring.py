@@ -27,14 +27,16 @@ class Authorization(models.Model):
     - `since_block`: the transfer can't be mined in an earlier block.
     - `transaction`, `last_valid_height`: Solana has these instead of the columns above. `transaction` is the
       transaction to sign, and later the transaction with the payer's signature. The operator's account pays the
-      fee. It signs last, so no one else can send the transaction. After `last_valid_height`, the transaction can't
-      be mined.
+      fee. The operator's account signs last, so no one else can send the transaction. After `last_valid_height`,
+      the transaction can't be mined.
     - `deposit`: what the transaction pays for opening the recipient's token account, in base units of the native
-      coin. While one authorization's `cost` is reserved or spent, others don't pay for the same account.
+      coin. While one authorization's `cost` is reserved or spent, other authorizations don't pay for opening
+      the same token account.
     - `signature`, `signed_at`: null until the payer's signature was accepted. Stored before anything is sent.
     - `day`, `cost`: the amount that a signed authorization uses of this day's (UTC) budget, in base units of the
-      native coin. It is the maximum cost at first, and later the actual cost.
-    - `postponed_at`: when a worker last found that the transfer would fail or cost too much, and did not send it.
+      native coin. `cost` is the maximum cost at first, and later the actual cost.
+    - `postponed_at`: when a worker last found that the transfer would fail or cost too much, and did not send it,
+      or when its own work on it last failed.
     - `ended_at`: nothing is sent after this time. The payment is completed, or the authorization can't be used any
       more.
     - `next_check_at`: when the chain is next searched for its use. Null after the last search.
@@ -145,9 +147,9 @@ def live_authorization(payment: Payment) -> Authorization | None:
 class GasAccount(models.Model):
     """An account of the operator that pays the gas of customers' payments on one chain.
 
-    One worker at a time leases the row. It sends the account's transactions in the order of their nonces.
-    `next_nonce` is null before the first one. `balance` was read at `looked_at`, in base units of the native coin.
-    `next_look_at` is when the row is due; null if nothing waits to be sent or mined.
+    One worker at a time leases the row. That worker sends the account's transactions in the order of their
+    nonces. `next_nonce` is null before the first one. `balance` was read at `looked_at`, in base units of the
+    native coin. `next_look_at` is when the row is due; null if nothing waits to be sent or mined.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+", db_index=False)

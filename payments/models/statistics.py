@@ -1,4 +1,4 @@
-"""Daily statistics. They are stored, so that the dashboard doesn't count millions of rows."""
+"""Daily statistics. The statistics are stored, so that the dashboard doesn't count millions of rows."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -91,8 +91,8 @@ class DailyFees(models.Model):
 
     The row without a merchant is for all together. A gas account's transaction counts on the day on which it ended.
     `spent` is the sum of all fees. `saved` is the sum for transactions that made `payments`, so it is what
-    customers did not pay. Both include the cost of opening token accounts. Amounts are in base units of the chain's
-    coin.
+    customers did not pay. `spent` and `saved` include the cost of opening token accounts. Amounts are in base units
+    of the chain's coin.
     """
 
     day = models.DateField()

@@ -46,7 +46,8 @@ class Swap(models.Model):
 
 
 class Solver(models.Model):
-    """An address that delivered a swap. It pays for other customers, so it can't prove transfers as its own.
+    """An address that delivered a swap. Such an address pays for other customers, so it can't prove transfers
+    as its own.
 
     Rows are only ever inserted.
     """

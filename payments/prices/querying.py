@@ -46,8 +46,8 @@ _latest: dict[str, list[Observation]] = {}
 def observations(bases: Collection[str]) -> dict[str, list[Observation]]:
     """Return the sources' observations of each currency. A list is empty if no source responds.
 
-    If too many threads of this process are already waiting, return the last observations. Their times show their
-    age.
+    If too many threads of this process are already waiting, return the last observations. The time of an
+    observation shows its age.
     """
     try:
         with waiting_for("rate sources"):

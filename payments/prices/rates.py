@@ -1,6 +1,6 @@
 """Query all sources for exchange rates, apply the rules, and compare with the last accepted rates.
 
-A request stores the rate that converted its price. This module stores only the last accepted rates.
+A request stores the rate that converted its price. This module only stores the last accepted rates.
 """
 
 import logging

@@ -121,7 +121,7 @@ def token_amount(price: Decimal, rate: Fraction, decimals: int) -> int:
 
 
 def value_of(units: int, decimals: int, rate: Fraction, digits: int) -> Decimal:
-    """Return the value of an amount of base units. It has `digits` fraction digits, rounded half to even."""
+    """Return the value of an amount of base units, rounded half to even to `digits` fraction digits."""
     smallest_units = round(units * rate * 10**digits / 10**decimals)
     with localcontext(_ROUNDED_DOWN):
         return Decimal(smallest_units).scaleb(-digits)

@@ -33,7 +33,9 @@ def transfer_proof_message(
     issued_at: datetime,
     expires_at: datetime,
 ) -> str:
-    """Return the message for a transfer that is on the chain already. It names the transaction and its order."""
+    """Return the message for a transfer that is on the chain already. The message names the transaction and its
+    order.
+    """
     request = payment.request
     description = _plain(request.description or "")
     order = f"{description} ({request.shortcode})" if description else f"({request.shortcode})"

@@ -1,8 +1,8 @@
 """Search for the transactions that executed proposals. Wallets of contract accounts return a proposal's id, not a
 hash.
 
-The search begins at the block of the time when the route was built. It ends a day after the request's end, and uses
-no retries. The id proves nothing, so the transaction that executed it is verified like any payment
+The search begins at the block of the time when the route was built. The search ends a day after the request's end,
+and uses no retries. The id proves nothing, so the transaction that executed it is verified like any payment
 (`payments.verification`).
 """
 
@@ -148,7 +148,9 @@ def _proposals(lookup: Lookup, first_block: int) -> list[Proposal]:
 
 
 def _deciding(own: Sequence[Proposal], executions: Mapping[Proposal, Execution]) -> Execution | None:
-    """Return the execution that decides the payment. It is certain, or the payment has only one account."""
+    """Return the execution that decides the payment. That execution is certain, or the payment has only one
+    account.
+    """
     certain = [each for each in executions.values() if each.is_certain]
     return next(iter(certain), None) if certain or len(own) > 1 else executions.get(own[0])
 
@@ -186,7 +188,8 @@ def _decide(
 ) -> bool:
     """Store the result of the search. Return True if the search is over.
 
-    A transaction that has the payment's hash comes first, because an account can log the event for any id.
+    If the payment's hash is the hash of a transaction, the execution that was found is ignored. An account
+    can log an execution of any id, even of a transaction's hash.
     """
     if snapshot.transactions.get(lookup.payment.own_hash) is not None:
         return _store(lookup, claim_id, lambda payment, _: _verify(payment, now))
@@ -270,7 +273,9 @@ def _verify(payment: Payment, now: datetime) -> None:
 
 
 def _revert(payment: Payment, request: PaymentRequest, execution: Execution, now: datetime) -> None:
-    """Fail the payment. Its hash is still the proposal's id, because another call of the transaction may pay."""
+    """Fail the payment. The payment's hash is still the proposal's id, because another call of the transaction
+    may pay.
+    """
     looked_up = {
         "transaction_hash": execution.transaction_hash,
         "seen_at": now,

@@ -1,8 +1,8 @@
 """The interface of routing providers, and the types of their responses.
 
-A provider offers to deliver a minimum amount of one token for another. It also reports the status of swaps, and
-lists its tokens. Nothing it says is trusted. `payments.providers.offer_checks` checks offers before a customer sees
-them, and a delivery counts only when our own node confirms it.
+A provider offers to deliver a minimum amount of one token for another. A provider also reports the status of swaps,
+and lists its tokens. Nothing it says is trusted. `payments.providers.offer_checks` checks offers before a customer
+sees them, and a delivery counts only when our own node confirms it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class ShareSpent(ProviderDown):
 
 
 class NoOffer(Exception):
-    """The provider has no route; `code` says why. This is a result, not an error."""
+    """The provider has no route; `code` says why. `NoOffer` is a result, not an error."""
 
     def __init__(self, code: "NoOfferCode") -> None:
         super().__init__(code.value)
@@ -68,7 +68,7 @@ class Wanted:
     """A quote request: take the payer's token at `source`, and deliver at least `amount` base units to `target`.
 
     `slippage` is a fraction (0.005 is half a per cent). `shares` are the parts of our quota that the quote uses.
-    They are not sent to the provider.
+    The shares are not sent to the provider.
     """
 
     source: Side
@@ -155,7 +155,8 @@ class SwapState(StrEnum):
 class SwapStatus:
     """A swap's status at its provider. `raw` is the provider's own wording (`DONE/COMPLETED`), for display.
 
-    The destination fields are set after a delivery. They are not trusted. `explorer_url` is a page about the swap.
+    The destination fields are set after a delivery, and are not trusted. `explorer_url` is a page about the
+    swap.
     """
 
     state: SwapState

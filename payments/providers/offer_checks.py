@@ -1,8 +1,8 @@
 """Check whether an offer may be shown to a customer. Pure functions, called for every quote and rebuild.
 
-A provider may be wrong or compromised, so nothing in its response is trusted. The offer must match the request. Its
-transaction may call pinned contracts only. If the call can be decoded, it must pay the right recipient. For what
-these checks can't detect, see docs/swaps.md.
+A provider may be wrong or compromised, so nothing in its response is trusted. The offer must match the request. The
+offer's transaction may call pinned contracts only. If the call can be decoded, it must pay the right recipient. For
+what these checks can't detect, see docs/swaps.md.
 """
 
 from collections.abc import Mapping

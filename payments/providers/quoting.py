@@ -61,7 +61,8 @@ def request_offers(
 ) -> tuple[Choice, ...]:
     """Return one or two accepted offers, the recommended one first. Requests at most MAX_QUOTES quotes.
 
-    `accept` raises OfferRefused if an offer must not be shown. Such an offer is ignored. If no offer is left:
+    `accept` raises OfferRefused if an offer must not be shown. An offer that `accept` rejects is ignored. If
+    no offer is left:
 
     - If a provider responded, NoOffer is raised with the most useful reason.
     - If the client has used up its share of every quota, ShareSpent is raised.

@@ -1,8 +1,8 @@
 """Check whether a provider's Solana transaction may be signed. Pure functions over its instructions.
 
-The payer must be the only signer. The transaction must call a pinned program with the quote's id. Its instructions
-may debit no more than the offer says. Later, when the transaction is built, our own node simulates what the pinned
-programs do (`chains.families.solana.vetting.balance_changes`).
+The payer must be the only signer. The transaction must call a pinned program with the quote's id. The
+transaction's instructions may debit no more than the offer says. Later, when the transaction is built, our own
+node simulates what the pinned programs do (`chains.families.solana.vetting.balance_changes`).
 """
 
 from collections.abc import Collection

@@ -112,7 +112,7 @@ class _Refresh:
 
 
 class _TokenLists:
-    """The decoded lists of this process. They follow the cache. Thread-safe."""
+    """The decoded lists of this process, which follow the cache. Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: dict[Place, _Kept] = {}
@@ -252,7 +252,8 @@ class _Cache:
     def may_refresh(self, provider: str) -> bool:
         """Whether this process may call the provider.
 
-        It may not during another process's call, or shortly after a failed one.
+        Only one process may call the provider at a time. After a failed call, no process may call the
+        provider for a short time.
         """
         return self._try(lambda: cache.add(_refresh_key(provider), 1, RETRY_SECONDS)) is not False
 

@@ -1,8 +1,8 @@
 """Let the customer set a refund's address with a signature of the wallet that paid.
 
-The chain shows who paid: the account whose tokens moved. It is never a relayer, a bundler or a solver, since these
-sign transactions for anyone. The signed text contains the refund's id, so the signature is useless for other
-refunds. A refund accepts one address only, so the signature works once.
+The chain shows who paid: the account whose tokens moved. That account is never a relayer, a bundler or a solver,
+since these sign transactions for anyone. The signed text contains the refund's id, so the signature is useless for
+other refunds. A refund accepts one address only, so the signature works once.
 """
 
 from dataclasses import dataclass
@@ -108,8 +108,8 @@ def payer_of(refund: Refund) -> Payer:
     """Return the wallet that made all payments of the refund. It may sign. Raises ApiError `node_unavailable`.
 
     Raises NoSigner if several wallets paid, or if one payment's sender is unknown. Anyone who sees the reference
-    can pay a small amount to the request, even through the same relayer. Such a person must not be able to set the
-    address for another wallet's payment.
+    can pay a small amount to the request, even through the same relayer. The sender of such an amount must not be
+    able to set the address for another wallet's payment.
     """
     payers: list[Payer] = []
     for payment in signable_payments(refund):
@@ -126,7 +126,8 @@ def payer_of(refund: Refund) -> Payer:
 
 
 def signable_payments(refund: Refund) -> list[Payment]:
-    """Return the payments that were credited before the refund was created, oldest first. Their wallet may sign.
+    """Return the payments that were credited before the refund was created, oldest first. The wallet that made
+    one of these payments may sign.
 
     Later payments don't count, so they can't keep that wallet from signing. Raises NoSigner if the database already
     shows that no wallet can sign. Only the chain shows which wallet made a payment.
@@ -157,7 +158,8 @@ def _is_by_provider(payment: Payment) -> bool:
 
 
 def _swapper(payment: Payment) -> list[Payer]:
-    """Return the route's wallet, if it sent the transaction itself. Its own key must sign; a contract can't.
+    """Return the route's wallet, if it sent the transaction itself. The wallet's own key must sign; a
+    contract can't.
 
     A transaction of several quotes has no route: its relayer may have added a quote for the relayer's own wallet.
     """

@@ -46,8 +46,8 @@ def create_refund(
 
     Raises ApiError:
 
-    - `payment_request_active`: the request can still be paid. Its page would offer the refunded part for payment
-      again.
+    - `payment_request_active`: the request can still be paid. The checkout page would offer the refunded part
+      for payment again.
     - `refund_too_large`: the amount is more than can be refunded.
     - `parameter_invalid`: `payment_id` is not a completed payment of the request.
     - `parameter_missing`: several wallets paid. `payment_id` must say whose wallet may set the address.
@@ -158,10 +158,11 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
     """Reserve the refund's amount before its transaction is returned for signing.
 
     A failed refund reserves nothing, so another refund may have used its amount. After this call, the refund is
-    `ready`. Its amount is reserved until a later transaction fails, or until the refund is cancelled.
+    `ready`. The refund's amount is reserved until a later transaction fails, or until the refund is
+    cancelled.
 
     Raises ApiError and changes nothing if the refund is completed or cancelled, or if its transaction is being
-    verified. Raises `refund_too_large` if its amount is not available any more.
+    verified. Raises `refund_too_large` if the refund's amount is not available any more.
     """
     with transaction.atomic():
         refund = _locked(refund_of(carrier))
@@ -201,7 +202,8 @@ def _require_unsent(current: RefundNow) -> None:
 def require_left(refund: Refund) -> None:
     """Raise ApiError `refund_too_large` if the other refunds don't leave enough for this one.
 
-    That can happen to a failed refund, which reserves nothing. It can also happen after a reorganisation.
+    Too little can be left for a failed refund, which reserves nothing. Too little can also be left after a
+    reorganisation.
     """
     left = _left_for(refund)
     if refund.amount > left:
@@ -224,7 +226,8 @@ def is_reserved(carrier: PaymentRequest) -> bool:
 
 
 def _left_for(refund: Refund) -> int:
-    """Return how much the refund can still send. The other refunds of its request and its payment come first.
+    """Return how much the refund can still send. The other refunds of the same request and payment come
+    first.
 
     What was sent to an earlier address of this refund is deducted.
     """

@@ -53,8 +53,8 @@ def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
     """Return the part of `net` that can complete the request without acceptance, in base units.
 
     Payments after the price expired count only if they were accepted. Otherwise the customer could send one unit in
-    time, without submitting it, and watch the market. They could later pay the rest, and submit the unit to
-    complete the request.
+    time, without submitting it, and watch the market. If the market moves in the customer's favour, the
+    customer could pay the rest and submit the unit to complete the request.
     """
     if request.price is None or not had_payments:
         return request.net

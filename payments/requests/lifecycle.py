@@ -108,7 +108,7 @@ def is_held(request: PaymentRequest, now: datetime) -> bool:
 
 
 def _promised_until(request: PaymentRequest, payments: Iterable[Payment]) -> datetime:
-    """Return when bound unmined transactions stop keeping the request open."""
+    """Return the time when unmined transactions that are bound to the request stop keeping it open."""
     firsts = [payment.held_from for payment in payments if payment.held_from is not None]
     return _until(firsts, request, UNMINED_HOLD)
 

@@ -1,4 +1,4 @@
-"""The events of refunds. They follow from changes of the refunds' carriers."""
+"""The events of refunds. Changes of the refunds' carriers cause these events."""
 
 from chains.api.objects import AmountObject
 from config.api.answers import builtins

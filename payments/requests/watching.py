@@ -1,4 +1,4 @@
-"""Notify the `events` process. It updates the checkout pages that are open."""
+"""Notify the `events` process. That process updates the checkout pages that are open."""
 
 import uuid
 

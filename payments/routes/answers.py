@@ -8,7 +8,7 @@ from payments.models import Payment
 
 @dataclass(frozen=True)
 class NoRoute:
-    """Why there is no route from a token. This is a result, not an error."""
+    """Why there is no route from a token. `NoRoute` is a result, not an error."""
 
     code: str
     message: str

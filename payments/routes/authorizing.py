@@ -260,7 +260,7 @@ def _store(
     *,
     signed: PayerSigned | None = None,
 ) -> tuple[Payment, bool]:
-    """Store the payment with what the payer signed, and reserve its cost. It is due to be sent now."""
+    """Store the payment with what the payer signed, and reserve its cost. The payment is due to be sent now."""
     now = timezone.now()
     with transaction.atomic():
         request = lock_request(authorization.request_id)

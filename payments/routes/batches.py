@@ -23,8 +23,8 @@ def require_possible(route: Route) -> None:
 def require_bindable(route: Route, client: ChainClient) -> None:
     """Raise ApiError if nodes can't find the swap's call in a batch of this wallet. Raises ChainError.
 
-    Traces show every call. Without traces, a wallet whose contract code is listed shows which calls it made. It
-    doesn't show which of the calls moved the tokens, so a swap on one chain can't be verified.
+    Traces show every call. Without traces, the calls of a wallet are known only if its contract code is listed.
+    Which of these calls moved the tokens remains unknown, so a swap on one chain can't be verified.
     """
     if client.can_prove_internal_transfers():
         return
@@ -38,7 +38,7 @@ def require_bindable(route: Route, client: ChainClient) -> None:
 def prepare_batched(
     route: Route, quote: Quote, call: EvmCall, spending: Spending, client: ChainClient
 ) -> dict[str, Any]:
-    """Return the swap's unsigned transaction. It is simulated as if the wallet had made the missing approvals.
+    """Return the swap's unsigned transaction, simulated as if the wallet had made the missing approvals.
 
     Raises ApiError if no node can simulate a batch. Raises TransferRefused and ChainError.
     """

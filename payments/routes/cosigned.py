@@ -67,7 +67,9 @@ def _built(route: Route, reader: CosigningClient, sponsor: str, now: datetime) -
 
 
 def _store(route: Route, sponsored: Sponsored, now: datetime) -> bytes:
-    """Store and return the transaction that the customer may sign. It replaces an earlier one."""
+    """Store and return the transaction that the customer may sign. The new transaction replaces an earlier
+    one.
+    """
     built = {
         "transaction": sponsored.transaction,
         "last_valid_height": sponsored.last_valid_height,

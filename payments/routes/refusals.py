@@ -86,7 +86,7 @@ def no_node(chain: Chain) -> ApiError:
 
 
 def routing_down(request: PaymentRequest, retry_after: float | None) -> ApiError:
-    """Return the error when no routing provider responds. Its message offers the direct route."""
+    """Return the error when no routing provider responds. The error's message offers the direct route."""
     token_text = f"{request.token.symbol} on {request.chain.name}"
     message = (
         f"Routes from other tokens are unavailable at the moment. Pay in {token_text}, or try again shortly."

@@ -41,8 +41,8 @@ def offer_sponsored(request: PaymentRequest, wallet_address: str, now: datetime)
 def build_sponsored(route: Route, client: ChainClient, now: datetime) -> Built:
     """Return the typed data or the transaction that the customer signs.
 
-    Each call for a route returns the same typed data. It returns the same transaction while that can still be sent.
-    Raises ApiError, TransferRefused and ChainError.
+    Each call for a route returns the same typed data. On Solana, each call returns the same transaction while that
+    transaction can still be sent. Raises ApiError, TransferRefused and ChainError.
     """
     if terms.cosigning_of(route.chain) is not None:
         return build_cosigned(route, client, now)

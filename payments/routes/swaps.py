@@ -32,7 +32,8 @@ from payments.routes.tokens import store_token
 logger = logging.getLogger(__name__)
 
 QUOTE_LIFETIME = timedelta(seconds=45)
-# The extra native amount changes with every block. It may exceed the amount that the customer saw by this much.
+# The extra native amount changes with every block. The extra amount may exceed the amount that the customer saw
+# by this much.
 MAX_EXTRA_GROWTH_PERCENT = 10
 
 Client = Callable[[Chain], ChainClient]
@@ -176,7 +177,9 @@ def _requote(route: Route, asked_by: str) -> Offer:
 
 
 def _is_named(token: Token, chain: Chain) -> bool:
-    """Whether providers know the token. They know native coin only if the chain's family has an alias for it."""
+    """Whether providers know the token. Providers know native coin only if the chain's family has an alias for
+    it.
+    """
     return not token.is_native or bool(chain.family.native_alias)
 
 

@@ -1,8 +1,9 @@
 """Tokens that customers can pay with but merchants can't request. A provider lists them, and the catalogue doesn't.
 
 The first route from such a token stores an inactive row with the tag `listed`, because routes and payments need a
-row. It is in no list, payment request or admin choice. Its decimals come from its contract, since amounts depend on
-them. Its symbol and name come from the provider's list. `load_catalogue` may turn it into a token of the catalogue.
+row. A listed token is in no list, payment request or admin choice. The token's decimals come from its contract,
+since amounts depend on them. The symbol and the name come from the provider's list. `load_catalogue` may turn a
+listed token into a token of the catalogue.
 """
 
 import unicodedata

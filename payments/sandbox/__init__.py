@@ -3,11 +3,11 @@
 The sandbox invents the responses of nodes and routing providers. The verification engine evaluates and stores them like
 real ones. So history, consumed transfers and events are the same as in production.
 
-Simulated payments are marked in the database and never looked up on a chain. Their hashes start with 16 fixed bytes, so
-they can't equal the hash of a real transaction. An open simulated payment waits for the next simulated outcome, and
-times out after 24 hours (`payments.sandbox.due`).
+Simulated payments are marked in the database and never looked up on a chain. The hashes of simulated payments start
+with 16 fixed bytes, so they can't equal the hash of a real transaction. An open simulated payment waits for the next
+simulated outcome, and times out after 24 hours (`payments.sandbox.due`).
 
-This table shows how some outcomes change the request, for each status that it may have. 409 means
+The table shows how some outcomes change the request, for each status of the request. 409 means
 `payment_request_not_active`: nothing is written.
 
     outcome          active               expired             cancelled, unpaid   completed, or cancelled and paid

@@ -1,4 +1,4 @@
-"""Decide open simulated payments. Those that the merchant accepted are completed, and the others time out.
+"""Decide open simulated payments. Payments that the merchant accepted are completed, and the others time out.
 
 No chain is queried. The engine's own workers skip simulated payments.
 """
@@ -55,7 +55,8 @@ def _decide(payment: Payment, now: datetime) -> None:
         if current is None:
             return
         current.request = request
-        # This deployment may have been staging before. In production, no simulated payment may count.
+        # A simulated payment may be left from the time when the deployment was staging. In production, it
+        # must not count.
         if current.accepted_by and is_open():
             accept(request, current)
         elif is_timed_out(current, now):

@@ -19,12 +19,14 @@ FOREIGN_REFERENCE = HASH_PREFIX
 
 
 def new_hash(request: PaymentRequest) -> str:
-    """Return a new hash in the chain's format. It belongs to no real transaction."""
+    """Return a new hash in the chain's format, which belongs to no real transaction."""
     return request.chain.family.make_hash(HASH_PREFIX)
 
 
 def payer_of(request: PaymentRequest) -> str:
-    """Return an address without an owner. It isn't the recipient: a transfer to one's own account pays nothing."""
+    """Return an address without an owner. The address isn't the recipient's: a transfer from an account to itself
+    pays nothing.
+    """
     return next(
         address for address in request.chain.family.unowned_addresses if address != request.recipient_address
     )
@@ -61,7 +63,9 @@ def mined(
 
 
 def unmined(request: PaymentRequest, transaction_hash: str, now: datetime, amount: int) -> TransactionFacts:
-    """Return an unmined transaction that a node has seen. Its bytes bind `amount` base units to the request."""
+    """Return an unmined transaction that a node has seen. The transaction's bytes bind `amount` base units to
+    the request.
+    """
     facts = mined(request, transaction_hash, now)
     return replace(facts, block=None, intended=(transfer(request, amount),))
 

@@ -35,9 +35,9 @@ class Outcome(StrEnum):
     REFUND_CANCELLED = "refund_cancelled"
 
 
-# These create a refund. `payment_id` is the completed payment to refund.
+# The outcomes that create a refund. `payment_id` is the completed payment to refund.
 CREATES_REFUND = frozenset({Outcome.REFUNDED, Outcome.REFUND_REQUIRES_ADDRESS, Outcome.REFUND_READY})
-# These change a refund. `refund_id` may choose it.
+# The outcomes that change a refund. `refund_id` may choose the refund.
 CHANGES_REFUND = frozenset(
     {
         Outcome.REFUND_CLAIMED,
@@ -47,7 +47,8 @@ CHANGES_REFUND = frozenset(
         Outcome.REFUND_CANCELLED,
     }
 )
-# These decide a payment. `payment_id` may choose it. All others concern the request or a new payment.
+# The outcomes that decide a payment. `payment_id` may choose the payment. All other outcomes concern the
+# request or a new payment.
 DECIDES_PAYMENT = (
     frozenset(Outcome)
     - CREATES_REFUND

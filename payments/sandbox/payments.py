@@ -47,7 +47,7 @@ def leave_pending(request: PaymentRequest, why: str) -> Payment:
 
 
 def leave_processing(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
-    """Leave a payment `processing`. Its transaction is in a block that isn't deep enough."""
+    """Leave a payment `processing`: its transaction is in a block that isn't deep enough."""
     attempt = lease(request, why, payment)
     return _see(request, attempt.payment, is_mined=True)
 
@@ -56,7 +56,8 @@ def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) 
     """Continue a payment with a transaction that replaces the first one: the wallet sped it up."""
     attempt = lease(request, why, payment or leave_pending(request, why))
     sped_up = attempt.payment
-    # Set these in memory, so that the replacement matches. They are invented, so don't store them.
+    # Set these columns in memory, so that the replacement matches. The values are invented, so don't store
+    # them.
     sped_up.from_address, sped_up.nonce, sped_up.effect = facts.payer_of(request), 0, _EFFECT
     replacement = replace(
         facts.unmined(request, facts.new_hash(request), attempt.now, _amount(request, sped_up)),

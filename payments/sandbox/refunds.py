@@ -74,7 +74,7 @@ def _create(request: PaymentRequest, why: str, payment_id: str | None, address: 
 
 
 def _end_paid(request: PaymentRequest, why: str, *, in_full: bool) -> None:
-    """Pay the unpaid rest of an active request. It is then completed, so it can be refunded.
+    """Pay the unpaid rest of an active request. The request is then completed, so it can be refunded.
 
     An expired or cancelled request is paid only if it has no payment yet. With `in_full`, it is also paid if a part
     is missing. Amounts that were refunded are not paid again.
@@ -101,7 +101,7 @@ def _send(refund: Refund, outcome: Outcome, why: str) -> Payment:
         raise ApiError(ErrorCode.REFUND_NOT_READY, message)
     carrier = lock_request(refund.carrier.pk)
     sent = open_payment(carrier)
-    # A cancelled refund may have been sent before. It is then completed.
+    # A cancelled refund may have been sent before, and is then completed.
     if sent is None and refund.cancelled_at is None:
         reserve_to_send(carrier, actor=ACTOR)
     match outcome:

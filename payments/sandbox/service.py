@@ -112,8 +112,8 @@ def _end(request: PaymentRequest, outcome: Outcome, why: str) -> None:
 def _undo(request: PaymentRequest, why: str, payment_id: str | None) -> None:
     """Flag a payment as reorged.
 
-    It is the payment with this id. Without an id, it is a new payment of the unpaid rest or, if nothing is left,
-    the newest payment.
+    With `payment_id`, the payment with this id is flagged. Without an id, a new payment of the unpaid rest is
+    flagged or, if nothing is left to pay, the newest payment.
     """
     credited = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=False)
     if payment_id is not None:

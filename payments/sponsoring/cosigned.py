@@ -11,13 +11,13 @@ from typing import Any
 
 from django.db import transaction
 
-from chains.client import ChainClient, ChainError
+from chains.client import ChainClient, ChainError, Snapshot
 from chains.models import Chain
 from config.due_work.leases import Lease
 from payments.evaluation.verdicts import Finality
 from payments.models import Authorization, FailureCode, GasAccount, Payment, Relay
 from payments.sponsoring import terms
-from payments.sponsoring.passes import PAUSE_POSTPONED, LeaseLost, Pass, pays_what_remains
+from payments.sponsoring.passes import LeaseLost, Pass, pays_what_remains
 
 MAX_WAITING = 64
 MAX_RETRIED = 16
@@ -45,11 +45,13 @@ class CosignedPass(Pass):
         """Do what is due. Return the columns to store in the account. Raises ChainError."""
         waiting = self._end_decided()
         balance = self._client.balances(self._account.address, [""]).get("")
-        # New transactions come first. Those that no node accepts don't count, because they could block all others.
+        # New transactions come first. Transactions that no node accepts don't count, because they could block all
+        # others.
         accepted = sum(relay.sent_at is not None and _postponed_at(relay) is None for relay in waiting)
         self._relay_next(waiting, MAX_WAITING - accepted)
         for relay in self._to_send_again(waiting):
-            self._send_or_postpone(relay)
+            with self._alone(relay.authorization):
+                self._send_or_postpone(relay)
         return {"balance": balance, "looked_at": self._now()}
 
     def _to_send_again(self, waiting: Sequence[Relay]) -> list[Relay]:
@@ -61,9 +63,7 @@ class CosignedPass(Pass):
         useful = [relay for relay in waiting if _is_useful(relay)]
         postponed = {relay.pk: at for relay in useful if (at := _postponed_at(relay)) is not None}
         accepted = [relay for relay in useful if relay.pk not in postponed]
-        due = [
-            relay for relay in useful if self._now() - postponed.get(relay.pk, self._now()) >= PAUSE_POSTPONED
-        ]
+        due = [relay for relay in useful if relay.pk in postponed and self._is_due(relay.authorization)]
         return [*accepted, *sorted(due, key=lambda relay: postponed[relay.pk])[:MAX_RETRIED]]
 
     def _send_or_postpone(self, relay: Relay) -> None:
@@ -86,20 +86,31 @@ class CosignedPass(Pass):
         snapshot = self._client.look_up([relay.hashes[0] for relay in relays], with_finality=True)
         waiting = []
         for relay in relays:
-            facts = snapshot.transactions.get(relay.hashes[0])
-            if facts is not None and facts.block is not None:
-                if _FINAL.is_reached(facts, snapshot.head):
-                    self._end(relay, succeeded=facts.succeeded, fee=facts.network_fee)
-                elif not facts.succeeded:
-                    # It counts against the payer now. Many more could fail before this one is final.
-                    Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
-            elif relay.hashes[0] in snapshot.contradicted:
-                continue
-            elif _is_dead(relay) or self._is_lost(relay):
-                self._end(relay, succeeded=None, fee=None)
-            else:
+            if not self._is_due(relay.authorization):
                 waiting.append(relay)
+                continue
+            with self._alone(relay.authorization):
+                if not self._decide(relay, snapshot):
+                    waiting.append(relay)
         return waiting
+
+    def _decide(self, relay: Relay, snapshot: Snapshot) -> bool:
+        """End the transaction if it is final or dead. Return False if it is in no block and may still land."""
+        hash_ = relay.hashes[0]
+        facts = snapshot.transactions.get(hash_)
+        if facts is not None and facts.block is not None:
+            if _FINAL.is_reached(facts, snapshot.head):
+                self._end(relay, succeeded=facts.succeeded, fee=facts.network_fee)
+            elif not facts.succeeded:
+                # The failure counts against the payer now: many more could fail before this one is final.
+                Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
+            return True
+        if hash_ in snapshot.contradicted:
+            return True
+        if _is_dead(relay) or self._is_lost(relay):
+            self._end(relay, succeeded=None, fee=None)
+            return True
+        return False
 
     def _is_lost(self, relay: Relay) -> bool:
         """Whether a fork removed the transaction of a decided payment. The finality check reports that payment."""
@@ -149,7 +160,8 @@ def _postponed_at(relay: Relay) -> datetime | None:
 def _is_useful(relay: Relay) -> bool:
     """Whether it still makes sense to send the transaction.
 
-    It does if it pays the unpaid rest. It also does if its payment is decided, because a fork may have removed it.
+    Sending makes sense if the transaction pays the unpaid rest. It also makes sense if the transaction's payment
+    is decided, because a fork may have removed the transaction.
     """
     authorization = relay.authorization
     if authorization is None or authorization.payment is None or not authorization.payment.is_open:

@@ -36,7 +36,8 @@ _NONE = Waiting()
 class Sponsoring:
     """Sponsored payments on one chain.
 
-    - `account` belongs to the current key. It is None without a key, or before its first check.
+    - `account` belongs to the current key. `account` is None without a key, or before the account's first
+      check.
     - `budget` is for a day; `spent` is the part of it that is spent or reserved.
     - `unsent`: signatures whose transfer is not sent yet.
     - `unmined`: transactions of any account that are in no block.

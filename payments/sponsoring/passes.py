@@ -3,15 +3,17 @@
 import logging
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from chains.client import ChainClient, ChainError
 from chains.facts.authorizations import Sent
 from chains.models import Chain
+from config.api.log_context import log_context
 from config.due_work.leases import Lease
 from payments.models import Authorization, GasAccount, Payment, PaymentRequest, Relay
 from payments.requests.lifecycle import lock_request
@@ -22,6 +24,9 @@ from payments.sponsoring.uses import follow
 logger = logging.getLogger(__name__)
 
 PAUSE_POSTPONED = timedelta(seconds=5)
+LONGEST_PAUSE_POSTPONED = timedelta(minutes=1)
+# The pause grows with the age of the signature: from 100 seconds on, it is this part of it.
+_PART_OF_AGE = 20
 MAX_WAITING_OF_PAYER = 4
 MAX_CONSIDERED = 200
 CHANGED = (
@@ -34,16 +39,23 @@ class LeaseLost(Exception):
 
 
 def unsent(chain: Chain) -> QuerySet[Authorization]:
-    """Return the signed authorizations without a transaction."""
-    return Authorization.objects.filter(
-        chain=chain, signed_at__isnull=False, ended_at__isnull=True, relays__isnull=True
+    """Return the authorizations that wait for a transaction: their first one, or another one after a failure.
+
+    A signature can be used after its transaction failed in a block, unless the payer signed that whole transaction. It
+    waits until that block is deep and the failure's cost is known. Failures bar the payer, so there are few.
+    """
+    signed = Authorization.objects.filter(chain=chain, signed_at__isnull=False, ended_at__isnull=True)
+    relays = Relay.objects.filter(authorization=OuterRef("pk"))
+    has_failed = Exists(relays.filter(succeeded=False)) & ~Exists(
+        relays.exclude(succeeded=False, ended_at__isnull=False, fee__isnull=False)
     )
+    return signed.filter(~Exists(relays) | Q(has_failed, transaction__isnull=True))
 
 
 class Pass(ABC):
     """One pass: handle an account's transactions, and the authorizations that wait for one.
 
-    `_key` is the account's private key. It is "" if the operator has replaced the key.
+    `_key` is the account's private key. `_key` is "" if the operator has replaced the key.
     """
 
     def __init__(
@@ -63,10 +75,10 @@ class Pass(ABC):
 
     @abstractmethod
     def _relay(self, authorization: Authorization) -> bool:
-        """Store and send an authorization's first transaction. Return False if that is not possible now."""
+        """Store and send a transaction of an authorization. Return False if that is not possible now."""
 
     def _relay_next(self, waiting: Sequence[Relay], room: int) -> None:
-        """Send the first transactions of at most `room` authorizations.
+        """Send transactions of at most `room` authorizations.
 
         Each payer may have only a few unmined transactions. A payer who empties their account makes all of them
         fail at once.
@@ -79,29 +91,60 @@ class Pass(ABC):
         for each in self._next().exclude(payer__in=full)[:MAX_CONSIDERED]:
             if room <= 0:
                 return
-            if places[each.payer] >= MAX_WAITING_OF_PAYER:
+            if places[each.payer] >= MAX_WAITING_OF_PAYER or not self._is_due(each):
                 continue
             room -= 1
-            is_barred = each.day is not None and budgets.is_barred(each.payer, each.day)
-            if not is_barred and self._relay(each):
-                places[each.payer] += 1
-            else:
-                self._postpone(each)
+            with self._alone(each):
+                is_barred = each.day is not None and budgets.is_barred(each.payer, each.day)
+                if not is_barred and self._relay(each):
+                    places[each.payer] += 1
+                else:
+                    self._postpone(each)
 
     def _hand_over(self) -> None:
-        """This account's key was replaced: make the account of the current key due."""
+        """Make the account of the current key due, because this account's key was replaced."""
         successor = budgets.gas_account(self._chain)
         if successor is not None and unsent(self._chain).exists():
             GasAccount.objects.filter(pk=successor.pk, next_look_at=None).update(next_look_at=self._now())
 
     def _next(self) -> QuerySet[Authorization]:
         """Return the authorizations to send, new ones first. One that can't be sent must not delay others."""
-        is_due = Q(postponed_at=None) | Q(postponed_at__lte=self._now() - PAUSE_POSTPONED)
         first = F("postponed_at").asc(nulls_first=True)
-        return unsent(self._chain).filter(is_due).order_by(first, "signed_at")
+        return unsent(self._chain).order_by(first, "signed_at")
 
-    def _postpone(self, authorization: Authorization) -> None:
-        Authorization.objects.filter(pk=authorization.pk).update(postponed_at=self._now())
+    @contextmanager
+    def _alone(self, authorization: Authorization | None) -> Iterator[None]:
+        """Log an unexpected error and postpone the authorization, so that the pass goes on with others.
+
+        If no node sends a usable response, the pass ends. The next one begins with others.
+        """
+        ids = {}
+        if authorization is not None:
+            ids = {"payment_id": authorization.payment_id, "payment_request_id": authorization.request_id}
+        with log_context(**ids):
+            try:
+                yield
+            except LeaseLost:
+                raise
+            except ChainError:
+                self._postpone(authorization)
+                raise
+            except Exception:
+                logger.exception("a signed transfer could not be relayed")
+                self._postpone(authorization)
+
+    def _postpone(self, authorization: Authorization | None) -> None:
+        if authorization is not None:
+            Authorization.objects.filter(pk=authorization.pk).update(postponed_at=self._now())
+
+    def _is_due(self, authorization: Authorization | None) -> bool:
+        """Whether the authorization is not postponed any more."""
+        if authorization is None or authorization.postponed_at is None:
+            return True
+        now = self._now()
+        age = now - (authorization.signed_at or now)
+        pause = min(max(age / _PART_OF_AGE, PAUSE_POSTPONED), LONGEST_PAUSE_POSTPONED)
+        return now - authorization.postponed_at >= pause
 
     def is_waiting(self) -> bool:
         return self._under_way().exists() or unsent(self._chain).exists()

@@ -5,9 +5,11 @@ Only one worker at a time leases the account's row. So no nonce is left out, and
 1. The worker stores the next nonce, the signed bytes and the payment's hash in one database transaction.
 2. Then it sends the bytes. If it crashes, another worker sends the same bytes.
 3. If the transaction is not mined in time, the worker signs it again with higher fees, and stores it before sending it.
-   If the authorization can't be used any more, an empty transaction with the same nonce is sent instead.
+   If the authorization can't be used any more, an empty transaction with the same nonce is sent instead. If the request
+   was paid otherwise before the transaction was first sent, that happens at once.
 
-A transaction ends when it, or another one with its nonce, is as deep as the chain requires.
+A transaction ends when it, or another one with its nonce, is as deep as the chain requires. If it failed, its
+authorization gets another one, as long as a simulation succeeds, the budget has room and the payer is not barred.
 
 Solana has no nonces. There, the account only adds its signature to the payer's transaction (see `cosigned`).
 """
@@ -19,9 +21,10 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Sum
 from django.utils import timezone
 
-from chains.client import ChainClient, ChainError, Head, Spending, TransferRefused
+from chains.client import ChainClient, ChainError, Head, Snapshot, Spending, TransferRefused
 from chains.facts.authorizations import SignedTransaction
 from chains.families import get_client
 from chains.models import Chain
@@ -118,7 +121,9 @@ class _Pass(Pass):
         balance = self._client.balances(self._account.address, [""]).get("")
         waiting = [relay for relay in self._under_way() if _place(relay) >= mined]
         for relay in waiting:
-            self._push(relay)
+            if self._is_due(relay.authorization):
+                with self._alone(relay.authorization):
+                    self._push(relay)
         self._relay_next(waiting, MAX_WAITING - len(waiting))
         return {"balance": balance, "looked_at": self._now()}
 
@@ -126,22 +131,29 @@ class _Pass(Pass):
 
     def _end_mined(self, mined: int) -> None:
         """End transactions whose nonce was used in a block that is deep enough. Store their cost."""
-        used = [relay for relay in self._under_way() if _place(relay) < mined]
+        past = [relay for relay in self._under_way() if _place(relay) < mined]
+        used = [relay for relay in past if self._is_due(relay.authorization)]
         if not used:
             return
         finality = Finality.parse(self._chain.confirmations, self._chain.confirmations_fallback)
         hashes = sorted({hash_ for relay in used for hash_ in relay.hashes})
         snapshot = self._client.look_up(hashes, with_finality=finality.tag is not None)
         for relay in used:
-            facts = [snapshot.transactions.get(hash_) for hash_ in relay.hashes]
-            done = next((each for each in facts if each is not None and each.block is not None), None)
-            if done is not None and finality.is_reached(done, snapshot.head):
-                self._end(relay, succeeded=done.succeeded, fee=done.network_fee)
-            elif done is not None and not done.succeeded:
-                # It counts against the payer now. Many more could fail before this one is deep enough.
-                Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
-            elif done is None and not snapshot.contradicted.intersection(relay.hashes):
-                self._end_foreign(relay)
+            with self._alone(relay.authorization):
+                self._end_used(relay, snapshot, finality)
+
+    def _end_used(self, relay: Relay, snapshot: Snapshot, finality: Finality) -> None:
+        facts = [snapshot.transactions.get(hash_) for hash_ in relay.hashes]
+        done = next((each for each in facts if each is not None and each.block is not None), None)
+        if done is not None and finality.is_reached(done, snapshot.head):
+            self._end(relay, succeeded=done.succeeded, fee=done.network_fee)
+            if not done.succeeded:
+                self._postpone(relay.authorization)
+        elif done is not None and not done.succeeded:
+            # The failure counts against the payer now: many more could fail before this one is deep enough.
+            Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
+        elif done is None and not snapshot.contradicted.intersection(relay.hashes):
+            self._end_foreign(relay)
 
     def _end_foreign(self, relay: Relay) -> None:
         """Our own may be on its way: a worker may have sent it, and crashed before it stored that."""
@@ -152,8 +164,16 @@ class _Pass(Pass):
     # --- waiting transactions ---------------------------------------------------------------------------------------
 
     def _push(self, relay: Relay) -> None:
-        """Send the transaction again. If it waits too long, raise its fees first."""
+        """Send the transaction again. If it waits too long, raise its fees first.
+
+        If it was never sent and is not needed any more, send an empty one in its place.
+        """
         now = self._now()
+        if self._must_not_be_sent(relay):
+            relay = self._signed_again(relay) if self._key else relay
+            if not self._must_not_be_sent(relay):
+                self._send(relay)
+            return
         block_time = timedelta(milliseconds=self._chain.block_time_ms)
         # A transaction that no node accepts counts as stuck too: its fees may be too low.
         is_stuck = now - relay.signed_at >= max(STUCK_AFTER, STUCK_BLOCKS * block_time)
@@ -172,7 +192,6 @@ class _Pass(Pass):
         don't help.
         """
         authorization = relay.authorization
-        is_dead = authorization is None or authorization.ended_at is not None
         empty = self._client.prepare(
             self._rules.empty_call(self._account.address),
             sender=self._account.address,
@@ -181,7 +200,7 @@ class _Pass(Pass):
         )
         if not isinstance(empty, dict):
             raise TypeError("a gas account's transaction is an object")
-        if self._rules.is_ample(relay.unsigned, empty):
+        if self._rules.is_ample(relay.unsigned, empty) and not self._must_not_be_sent(relay):
             return relay
         fees = _fees(relay.unsigned)
         raised = [self._rules.raised({**call, **fees}, empty) for call in (relay.unsigned, empty)]
@@ -189,7 +208,7 @@ class _Pass(Pass):
         with transaction.atomic():
             request = lock_request(authorization.request_id) if authorization is not None else None
             self._require_lease()
-            is_needed = not is_dead and request is not None and pays_what_remains(authorization, request)
+            is_needed = request is not None and _is_needed(authorization, request)
             may_be_empty = not is_needed or self._holds_up_others(relay)
             possible = list(zip(raised, costs, strict=True))[0 if is_needed else 1 : 2 if may_be_empty else 1]
             fits = partial(self._reserve, authorization, request)
@@ -211,6 +230,13 @@ class _Pass(Pass):
                 self._point_to(authorization, signed.hash)
         return relay
 
+    def _must_not_be_sent(self, relay: Relay) -> bool:
+        """Whether no node accepted the transfer yet, and it is not needed any more."""
+        authorization = relay.authorization
+        is_empty = relay.unsigned.get("to") == self._account.address
+        is_needed = authorization is not None and _is_needed(authorization, authorization.request)
+        return relay.sent_at is None and not is_empty and not is_needed
+
     def _holds_up_others(self, relay: Relay) -> bool:
         later = Relay.objects.filter(account=self._account, ended_at__isnull=True, nonce__gt=relay.nonce)
         return later.exists() or unsent(self._chain).exists()
@@ -218,10 +244,11 @@ class _Pass(Pass):
     def _reserve(
         self, authorization: Authorization | None, request: PaymentRequest | None, cost: int
     ) -> bool:
-        """Reserve this cost, if it exceeds what is reserved. Return False if the budget has no room."""
+        """Reserve the cost of one transaction, unless more is reserved. Return False if the budget has no room."""
         if authorization is None or request is None:
             return True
         stored = Authorization.objects.get(pk=authorization.pk)
+        cost += _spent(stored)
         if cost <= (stored.cost or 0):
             return True
         if stored.day is None or not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
@@ -232,7 +259,7 @@ class _Pass(Pass):
     # --- new transactions -------------------------------------------------------------------------------------------
 
     def _relay(self, authorization: Authorization) -> bool:
-        """Store and send an authorization's first transaction. Return False if it would fail or cost too much now."""
+        """Store and send a transaction of an authorization. Return False if it would fail or cost too much now."""
         if authorization.ends_at is None or authorization.ends_at <= self._now():
             return False
         if not self._lease.holds(self._account.pk):
@@ -241,8 +268,8 @@ class _Pass(Pass):
         try:
             unsigned = self._client.prepare(call, sender=self._account.address, spending=Spending("", 0))
         except TransferRefused as refusal:
-            # The payer may have moved the money, or the account lacks coin. It is tried again until the authorization
-            # ends.
+            # The payer may have moved the money, or the account lacks coin. The transfer is tried again until the
+            # authorization ends.
             logger.warning("authorization %d is not sent: %s", authorization.pk, refusal)
             return False
         if not isinstance(unsigned, dict) or int(unsigned["gas"], 16) > terms.MAX_GAS:
@@ -258,12 +285,12 @@ class _Pass(Pass):
             request, stored = self._locked(authorization)
             if stored is None or stored.day is None:
                 return None
-            reserved = stored.cost or 0
-            cost = max(self._rules.max_cost(unsigned) + data_fee, reserved)
+            reserved, spent = stored.cost or 0, _spent(stored)
+            cost = max(spent + self._rules.max_cost(unsigned) + data_fee, reserved)
             if cost > reserved and not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
                 # The budget has no room for more, so send it for the cost that was reserved. If that is too little,
                 # don't send it: it would delay every later nonce.
-                capped = self._rules.capped(unsigned, reserved - data_fee)
+                capped = self._rules.capped(unsigned, reserved - spent - data_fee)
                 if capped is None:
                     return None
                 unsigned, cost = capped, reserved
@@ -289,6 +316,16 @@ def _place(relay: Relay) -> int:
     if relay.nonce is None:
         raise TypeError("a gas account's transaction has a nonce")
     return relay.nonce
+
+
+def _is_needed(authorization: Authorization | None, request: PaymentRequest) -> bool:
+    is_live = authorization is not None and authorization.ended_at is None
+    return is_live and pays_what_remains(authorization, request)
+
+
+def _spent(authorization: Authorization) -> int:
+    """Return what the authorization's earlier transactions cost, which failed."""
+    return int(Relay.objects.filter(authorization=authorization).aggregate(total=Sum("fee"))["total"] or 0)
 
 
 def _fees(unsigned: dict[str, Any]) -> dict[str, Any]:

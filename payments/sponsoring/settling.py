@@ -1,15 +1,17 @@
 """Find out on the chain how authorizations ended: they were used, or they expired.
 
 The token's log shows that an authorization was used, even if nothing was submitted here. An authorization is *dead*
-if it can't be used any more. Two nodes must report this for the same block. That block must be as deep as the chain
-requires, and its own time must be after the end of the signature. Our clock doesn't count.
+if it can't be used any more. Two nodes must report this for the same block. The block must be as deep as the chain
+requires. The block's own time must be after the end of the signature. Our clock doesn't count.
 
 On Solana, only the operator's account can send the payer's transaction. The transaction counts once it is in a
-final block. It is dead once two nodes have a final block above `last_valid_height` and don't know it.
+final block. The transaction is dead once two nodes have a final block above `last_valid_height` and don't
+know it.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -35,6 +37,7 @@ from payments.sponsoring.passes import settle_cost
 from payments.sponsoring.relaying import deep_enough
 from payments.sponsoring.uses import attach, find_uses
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
+from payments.verification.retry_policy import LONGEST_WAIT, is_timed_out
 
 logger = logging.getLogger(__name__)
 
@@ -45,9 +48,18 @@ PAUSE = timedelta(seconds=3)
 PAUSE_UNSIGNED = timedelta(seconds=30)
 PAUSE_DEAD = timedelta(hours=1)
 PAUSE_AFTER_FAILURE = timedelta(seconds=15)
+# The pause after a check without a result is this part of the authorization's age.
+_PART_OF_AGE = 20
+LONGEST_PAUSE = timedelta(minutes=5)
 CHECKED_FOR = timedelta(days=1)
 EXPIRED = "The signed transfer was not sent in time, so it can't be sent any more. Nothing was paid."
 USED = "The signed transfer was cancelled, or used for something else. Nothing was paid."
+LOST = "The signed transfer was used, but no node returned its transaction within 24 hours. You can retry the payment."
+_MESSAGES = {
+    FailureCode.AUTHORIZATION_EXPIRED: EXPIRED,
+    FailureCode.AUTHORIZATION_USED: USED,
+    FailureCode.VERIFICATION_TIMED_OUT: LOST,
+}
 
 AUTHORIZATIONS = Queue(
     model=Authorization,
@@ -74,8 +86,9 @@ def settle_due(
         for _, group in groupby(authorizations, key=lambda each: each.token_id):
             of_token = list(group)
             try:
-                ended = _settle(chain, client(chain), of_token, lease, now)
-                pauses |= {each.pk: _pause(each) for each in of_token if each.pk not in ended}
+                ended, slow = _settle(chain, client(chain), of_token, lease, now)
+                left = [each for each in of_token if each.pk not in ended]
+                pauses |= {each.pk: _pause(each, now(), is_slow=each.pk in slow) for each in left}
             except ChainError as error:
                 logger.warning("authorizations on %s could not be checked: %s", chain.name, error)
                 pauses |= {each.pk: PAUSE_AFTER_FAILURE for each in of_token}
@@ -85,8 +98,11 @@ def settle_due(
     return len(authorizations)
 
 
-def _pause(authorization: Authorization) -> timedelta:
-    return PAUSE_UNSIGNED if authorization.signed_at is None else PAUSE
+def _pause(authorization: Authorization, now: datetime, *, is_slow: bool) -> timedelta:
+    pause = PAUSE_UNSIGNED if authorization.signed_at is None else PAUSE
+    if is_slow:
+        return min(max((now - authorization.created_at) / _PART_OF_AGE, pause), LONGEST_PAUSE)
+    return pause
 
 
 def _settle(
@@ -95,37 +111,64 @@ def _settle(
     authorizations: Sequence[Authorization],
     lease: Lease,
     now: Callable[[], datetime],
-) -> set[int]:
+) -> tuple[set[int], set[int]]:
     """Connect used authorizations with their transactions, and end the dead ones.
 
-    Return the ids of those that ended.
+    Return the ids of those that ended, and of those to check more rarely: no node returns the transaction that used
+    them, or their result could not be stored.
     """
     reader = client.authorizations
-    ended = {each.pk for each in authorizations if _is_completed(each) and _end(each, None, lease, now())}
-    left = [each for each in authorizations if each.pk not in ended]
+    ended: set[int] = set()
+    failed: set[int] = set()
+    for each in authorizations:
+        with _alone(each, failed):
+            if _is_completed(each) and _end(each, None, lease, now()):
+                ended.add(each.pk)
+    left = [each for each in authorizations if each.pk not in ended | failed]
     if client.cosigning is not None and left:
-        return ended | _settle_cosigned(client.cosigning, left, lease, now)
+        return ended | _settle_cosigned(client.cosigning, left, lease, now, failed), failed
     if reader is None or not left:
-        return ended
+        return ended, failed
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback)
     head = client.look_up([], with_finality=finality.tag is not None).head
     keys = [each.terms.key for each in left]
     newest = reader.states(keys, at_block=head.latest)
     used = [each for each in left if newest.used[each.terms.key]]
     found = find_uses(client, used, until_block=head.latest)
+    lost = {each.pk for each in used} - found.keys()
     for each in used:
         hash_, pays = found.get(each.pk, ("", False))
         if pays:
-            attach(each, hash_, now(), actor="discovery")
+            with _alone(each, failed):
+                attach(each, hash_, now(), actor="discovery")
     height = deep_enough(head, finality)
     if height is None:
-        return ended
+        return ended, lost | failed
     deep = reader.states(keys, at_block=height)
     for each in left:
         fate = _fate(each, deep, found)
-        if fate is not None and _end(each, fate.code, lease, now()):
-            ended.add(each.pk)
-    return ended
+        if fate is None and each.pk in lost and _is_timed_out(each, now()):
+            fate = _Fate(FailureCode.VERIFICATION_TIMED_OUT)
+        if fate is None or each.pk in failed:
+            continue
+        with _alone(each, failed):
+            if _end(each, fate.code, lease, now()):
+                ended.add(each.pk)
+    return ended, lost | failed
+
+
+@contextmanager
+def _alone(authorization: Authorization, failed: set[int]) -> Iterator[None]:
+    """Log an unexpected error and add the authorization to `failed`, so that the others are settled."""
+    ids = {"payment_id": authorization.payment_id, "payment_request_id": authorization.request_id}
+    with log_context(**ids):
+        try:
+            yield
+        except ChainError:
+            raise
+        except Exception:
+            logger.exception("the end of a signed transfer could not be stored")
+            failed.add(authorization.pk)
 
 
 def _settle_cosigned(
@@ -133,8 +176,12 @@ def _settle_cosigned(
     authorizations: Sequence[Authorization],
     lease: Lease,
     now: Callable[[], datetime],
+    failed: set[int],
 ) -> set[int]:
-    """End authorizations whose transaction is in a final block, and dead ones. Return the ids of those that ended."""
+    """End authorizations whose transaction is in a final block, and dead ones. Return the ids of those that ended.
+
+    Those whose result could not be stored are added to `failed`.
+    """
     relays = Relay.objects.filter(authorization__in=authorizations)
     hashes = {relay.authorization_id: relay.hashes[0] for relay in relays}
     pending = {
@@ -151,18 +198,26 @@ def _settle_cosigned(
         fate = fates.get(hash_)
         if not hash_ and (each.last_valid_height or 0) < height:
             fate = Fate.EXPIRED
-        if fate is Fate.LANDED:
-            # The transaction decides its payment, even if the payment failed because the authorization seemed dead.
-            attach(each, hash_, now(), actor="discovery")
         code = FailureCode.AUTHORIZATION_EXPIRED if fate is Fate.EXPIRED else None
-        if fate is not None and _end(each, code, lease, now(), hash_=hash_):
-            ended.add(each.pk)
+        with _alone(each, failed):
+            if fate is Fate.LANDED:
+                # It decides its payment, also one that failed because it seemed dead.
+                attach(each, hash_, now(), actor="discovery")
+            if fate is not None and _end(each, code, lease, now(), hash_=hash_):
+                ended.add(each.pk)
     return ended
 
 
 def _is_completed(authorization: Authorization) -> bool:
     payment = authorization.payment
     return payment is not None and payment.status == Payment.Status.COMPLETED
+
+
+def _is_timed_out(authorization: Authorization, now: datetime) -> bool:
+    payment = authorization.payment
+    if payment is None:
+        return now - authorization.created_at >= LONGEST_WAIT
+    return is_timed_out(payment, now)
 
 
 @dataclass(frozen=True)
@@ -223,8 +278,7 @@ def fail(
     """Fail the open payment of a dead authorization. The request must be locked."""
     if not payment.is_open:
         return
-    text = message or (EXPIRED if code == FailureCode.AUTHORIZATION_EXPIRED else USED)
-    failed = Failed(payment, code, text)
+    failed = Failed(payment, code, message or _MESSAGES[code])
     # Write the lookup first, since workers lock the lookup before the payment.
     Lookup.objects.filter(of_payment=payment).update(**failed_lookup(failed, now))
     columns = failed_columns(failed, now)

@@ -23,7 +23,11 @@ from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import continuing_columns
 
 FOUND = "Found on the network by the payer's authorization."
-_DEAD = (FailureCode.AUTHORIZATION_EXPIRED, FailureCode.AUTHORIZATION_USED)
+_UNDONE_BY_USE = (
+    FailureCode.AUTHORIZATION_EXPIRED,
+    FailureCode.AUTHORIZATION_USED,
+    FailureCode.VERIFICATION_TIMED_OUT,
+)
 _SAME = "Another payment has the transaction that used this authorization."
 
 
@@ -168,13 +172,13 @@ def _follow(payment: Payment, transaction_hash: str, now: datetime) -> None:
 
 
 def _reopen(payment: Payment) -> None:
-    """If the payment failed because its authorization seemed dead, verify it again."""
-    if payment.status == Payment.Status.FAILED and payment.failure_code in _DEAD:
+    """If the payment failed because its authorization seemed dead or its use was not found in time, verify it again."""
+    if payment.status == Payment.Status.FAILED and payment.failure_code in _UNDONE_BY_USE:
         reopen(payment, actor="sponsoring", reason="the authorization was used after all")
 
 
 def _check_now(payment: Payment, now: datetime) -> None:
-    """Verify a payment now. Its hash was submitted before the nodes knew the transaction."""
+    """Verify a payment now. The payment's hash was submitted before the nodes knew the transaction."""
     if is_given_up(payment):
         reopen(payment, actor="sponsoring", reason="found on the network")
     elif payment.is_open:

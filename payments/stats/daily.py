@@ -1,4 +1,4 @@
-"""Update the daily statistics. They exclude simulated payments. A row lock allows one process at a time.
+"""Update the daily statistics, which exclude simulated payments. A row lock allows one process at a time.
 
 The history shows which requests changed. Payments and deliveries count on the day on which they finished. A day is
 always recounted and replaced as a whole, so counting it twice changes nothing.

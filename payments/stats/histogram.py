@@ -1,4 +1,4 @@
-"""Histograms of durations. They can be added up over days and merchants, and still give percentiles.
+"""Histograms of durations. The counts can be added up over days and merchants, and still give percentiles.
 
 Each bucket is about a quarter longer than the one before, so a percentile is wrong by about a seventh at most.
 """

@@ -22,7 +22,7 @@ MEDIAN, SLOWEST = 50, 95
 
 @dataclass(frozen=True)
 class Period:
-    """A period of whole days (UTC). Its last day may still go on."""
+    """A period of whole days (UTC). The period's last day may not be over yet."""
 
     last: date
     days: int

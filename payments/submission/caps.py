@@ -18,7 +18,8 @@ MAX_PUBLIC_PAYMENTS = 30
 MAX_UNMINED_PAYMENTS = 100
 # In a request's lifetime: the maximum number of publicly submitted payments.
 MAX_PUBLIC_ROWS = 200
-# The maximum number of a request's proposals that are searched for at one time. They are not open payments.
+# The maximum number of a request's proposals that are searched for at one time. Proposals are not open
+# payments.
 MAX_PROPOSALS = 3
 _RETRY_SECONDS = 30
 _NODE_RETRY_SECONDS = 5

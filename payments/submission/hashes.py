@@ -77,11 +77,11 @@ def submit_hash(
       (`payments.coins`).
     - Expired and cancelled requests accept hashes too. Verification decides whether they pay.
 
-    `submitter` is a digest of the client's address. It limits the number of open payments. `before_extra_lookup` is
-    called before a lookup that may store nothing. It may raise.
+    `submitter` is a digest of the client's address. Each submitter may have a limited number of open payments.
+    `before_extra_lookup` is called before a lookup that may store nothing. The callback may raise.
 
-    Nodes are queried outside database transactions, and only if the result matters: if there is a route, a limit is
-    reached, a payment may be sped up, or the transaction was credited in part.
+    Nodes are queried outside database transactions. A query is made only if there is a route, a limit is reached, a
+    payment may be sped up, or the transaction was credited in part.
 
     Raises ApiError if all money of the transaction is already credited, or if a limit of `payments.submission.caps`
     is exceeded.
@@ -109,11 +109,11 @@ def submit_hash(
 def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
-    """Look up the transaction if the result may matter. Otherwise return None.
+    """Look up the transaction if the result may change what is stored. Otherwise return None.
 
-    It may matter in three cases. The transaction may speed up a payment, or be a sweep. It was credited, but may
-    have transfers that belong to this request. Or its hash was treated as a proposal's id, but may be a
-    transaction's hash.
+    The transaction is looked up in three cases. First, the transaction may speed up a payment, or be a sweep.
+    Second, the transaction was credited, but may have transfers that belong to this request. Third, the hash
+    was treated as a proposal's id, but may be a transaction's hash.
     """
     is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):
@@ -244,8 +244,8 @@ def _grouped_payment(own: QuerySet[Payment], chain: Chain, transaction_hash: str
 def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str, account: str) -> bool:
     """Whether this hash can be submitted as a proposal's id, with this account.
 
-    It can't if a payment was credited with it, or if a payment of the request already searches for it in this
-    account.
+    The hash can't be submitted if a payment was credited with it, or if a payment of the request already
+    searches for the hash in this account.
     """
     existing = _existing_payment(request, chain, transaction_hash)
     is_new = existing is None or may_add_account(existing, transaction_hash, account)
@@ -333,6 +333,8 @@ def _create(
             "looked_up": block_columns(block),
         }
         likely = ""
+    elif sighting is not None and sighting.is_bound:
+        columns |= sighting.holding_columns(timezone.now())
     return create_payment(
         request,
         chain,
@@ -346,8 +348,8 @@ def _create(
 
 
 def retry_payment(payment: Payment, *, actor: str) -> Payment:
-    """Reopen the failed payment and return it. Its lookups are counted from 0 again. Raises ApiError if it can't be
-    retried.
+    """Reopen the failed payment and return it. The payment's lookups are counted from 0 again. Raises ApiError if
+    it can't be retried.
 
     The merchant calls this, so the limits on public submissions don't apply.
     """
@@ -381,7 +383,7 @@ def record_discovered(
     route: Route | None = None,
     found_by: str = "its reference",
 ) -> None:
-    """Store a payment that discovery found. It doesn't count toward the limits on submissions.
+    """Store a payment that discovery found. The limits on submissions don't count such a payment.
 
     `route` belongs to the quote whose id the transaction logs. `found_by` is text for people.
     """

@@ -19,11 +19,11 @@ from webhooks.event_types import EventType
 
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
-    """Accept the payment, and store who accepted it and why. A second call changes nothing.
+    """Accept the payment, and store who accepted it and why. This changes nothing for an accepted or credited payment.
 
     A completed payment completes its request, if that is paid in full. An unbound payment is verified again,
-    without the check of its binding. All other checks apply, and its transfers are consumed. It counts as paid at
-    the time of the acceptance.
+    without the check of its binding. All other checks apply, and its transfers are consumed. The payment counts
+    as paid at the time of the acceptance.
 
     Raises ApiError:
 
@@ -42,6 +42,8 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
         if payment.accepted_by and payment.status != Payment.Status.FAILED:
             return payment
         _require_not_refunded(request, payment)
+        if _is_credited(payment):
+            return payment
         if payment.failure_code == FailureCode.TRANSACTION_ALREADY_USED:
             raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, payment.failure_message)
         if not _lacks_binding(payment):
@@ -58,7 +60,7 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
 
 
 def _complete_request(request: PaymentRequest, payment: Payment, *, reason: str, actor: str) -> None:
-    """Complete the request. It must be locked and paid in full."""
+    """Complete the request, which must be locked and paid in full."""
     now = timezone.now()
     payment.accepted_by, payment.accepted_reason, payment.accepted_at = actor, reason, now
     payment.save(update_fields=["accepted_by", "accepted_reason", "accepted_at"])
@@ -71,8 +73,11 @@ def _complete_request(request: PaymentRequest, payment: Payment, *, reason: str,
 
 def awaits_acceptance(payment: Payment) -> bool:
     """Whether accepting this completed payment completes its request."""
-    is_credited = payment.status == Payment.Status.COMPLETED and not payment.reorged
-    return is_credited and payment.request.can_be_accepted
+    return _is_credited(payment) and payment.request.can_be_accepted
+
+
+def _is_credited(payment: Payment) -> bool:
+    return payment.status == Payment.Status.COMPLETED and not payment.reorged
 
 
 def is_acceptable(payment: Payment) -> bool:
@@ -91,9 +96,8 @@ def _lacks_binding(payment: Payment) -> bool:
 def _require_not_refunded(request: PaymentRequest, payment: Payment) -> None:
     """Raise ApiError if the request would be paid in full without its refunds."""
     is_open = request.status in (PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED)
-    is_credited = payment.status == Payment.Status.COMPLETED and not payment.reorged
     before_refunds = request.amount_paid - request.amount_reorged
-    if is_open and is_credited and before_refunds >= request.amount:
+    if is_open and _is_credited(payment) and before_refunds >= request.amount:
         message = (
             "Refunds of this payment request leave less than its amount, so accepting the payment would not complete "
             "it. Cancel an open refund first, or create a new payment request."

@@ -1,11 +1,13 @@
 """Submit the id of a proposal. The wallet of a contract account may return such an id instead of a transaction
 hash.
 
-The id doesn't contain the account. So an attacker who sees the id first can submit it with another account, or as a
-hash. Therefore each id is searched for with up to three accounts.
+The id doesn't contain the account. So an attacker who sees the id can submit it before the customer's wallet does:
+with another account, or as if it were a transaction hash. Therefore each id is searched for with up to three
+accounts.
 
-The first account is never replaced. A fourth can replace a later one: a transaction of the request must have been
-built for the new account, and none for the old. A transaction can be built only for an account that has the money.
+The first account is never replaced. A fourth account can replace the second or the third: a transaction of the
+request must have been built for the new account, and none for the old one. A transaction can be built only for an
+account that has the money.
 """
 
 from django.utils import timezone

@@ -27,10 +27,10 @@ class Recheck(Enum):
 def check_now(payment: Payment, *, actor: str) -> Recheck:
     """Make the payment due for a check. Return what was done.
 
-    - An open payment is due now. This uses none of its attempts.
+    - An open payment is due now. The check uses none of the payment's attempts.
     - A failed payment is retried. For the errors, see `retry_payment`.
-    - A completed payment is checked for a reorganisation. It may be flagged `reorged`, but its status and amounts
-      stay.
+    - A completed payment is checked for a reorganisation. The payment may be flagged `reorged`, but its status
+      and amounts stay.
 
     A second call changes nothing more. Raises ApiError for a simulated payment that has not failed.
     """

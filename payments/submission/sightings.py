@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from chains.client import ChainClient, ChainError, TransactionFacts
 from chains.families import get_client
@@ -49,6 +50,12 @@ class Sighting:
     @property
     def is_mined(self) -> bool:
         return self.facts is not None and self.facts.block is not None
+
+    def holding_columns(self, now: datetime) -> dict[str, Any]:
+        """Return the columns with which a bound payment holds its request until its first check."""
+        if self.is_mined:
+            return {"is_in_flight": True}
+        return {"is_bound_unmined": True, "held_from": now}
 
 
 UNANSWERED = Sighting(is_answered=False)

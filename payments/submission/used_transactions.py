@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from chains.client import TransactionFacts, Transfer
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
-from payments.evaluation.verdicts import SWEPT
+from payments.evaluation.messages import SWEPT
 from payments.models import ConsumedTransfer, DepositAddress, PaymentRequest
 from payments.submission.sightings import Sighting
 from payments.verification.quote_evidence import quotes_of

@@ -58,7 +58,7 @@ def under_way(
     next_check: datetime,
     now: datetime,
 ) -> Failed | Postponed:
-    """The swap is in progress. It times out after 24 hours."""
+    """The swap is in progress, and times out after 24 hours."""
     if is_timed_out(payment, now):
         return timed_out(payment, name)
     columns = {
@@ -96,8 +96,8 @@ def unproved(
 ) -> Failed | Postponed:
     """Our nodes don't confirm the reported delivery.
 
-    This uses a retry. The report may have been wrong, so the provider is polled again. The payment fails after the
-    last retry, or at once with `is_final`.
+    The failed check uses a retry. The report may have been wrong, so the provider is polled again. The payment
+    fails after the last retry, or at once with `is_final`.
     """
     columns, swap = (RESPONDED, _status_columns(payment, status)) if status else ({}, {})
     if is_final or payment.attempts >= MAX_MISSED_CHECKS:
@@ -145,8 +145,8 @@ def timed_out(payment: Payment, name: str) -> Failed:
 def _may_hold_request(payment: Payment, now: datetime) -> bool:
     """Whether a swap that its provider doesn't confirm still keeps its request open.
 
-    It does for as long as an unmined transaction. A longer time would be unsafe: anyone can send a call that
-    contains a quote's id but doesn't pay the recipient.
+    An unconfirmed swap keeps its request open for as long as an unmined transaction. A longer time would be
+    unsafe: anyone can send a call that contains a quote's id but doesn't pay the recipient.
     """
     return now < min(payment.created_at, payment.request.expires_at) + UNMINED_HOLD
 

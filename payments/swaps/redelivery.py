@@ -1,5 +1,5 @@
-"""Follow a completed swap whose delivery was reorganised away. Its provider may deliver again in another
-transaction.
+"""Follow a completed swap whose delivery was reorganised away. The swap's provider may deliver again in
+another transaction.
 
 The payment stays completed and `reorged` until our nodes confirm the new delivery. The new delivery then replaces
 the old one, and `reorged` is cleared.

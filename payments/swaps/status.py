@@ -1,6 +1,6 @@
 """Interpret a provider's status of a swap. Pure functions.
 
-A status never completes a payment. It only says which transaction to look up.
+A status never completes a payment. A status only says which transaction to look up.
 """
 
 from dataclasses import dataclass
@@ -128,8 +128,8 @@ def _canonical(status: SwapStatus, journey: Journey) -> str:
 def _delivered(status: SwapStatus, journey: Journey) -> Progress:
     """Check that a reported delivery is for the right chain, recipient and token. If it isn't, don't look it up.
 
-    One transaction may deliver several swaps. It may deliver an attacker's swap to the attacker, and also pay the
-    merchant for another customer. The attacker must not be credited with that payment.
+    One transaction may deliver several swaps. The transaction may deliver an attacker's swap to the attacker, and
+    also pay the merchant for another customer. The attacker must not be credited with that payment.
     """
     name = journey.provider
     if status.destination_chain_id not in (None, journey.chain_id):

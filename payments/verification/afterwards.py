@@ -16,7 +16,7 @@ class Afterwards:
     """The proofs that senders gave after one transaction, and the facts that limit what the proofs can claim.
 
     `proofs` becomes `sender_proofs` of `payments.evaluation.binding.Evidence`. The other fields have the same names
-    there.
+    in `Evidence`.
     """
 
     proofs: tuple[SenderProof, ...] = ()

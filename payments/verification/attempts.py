@@ -110,7 +110,7 @@ def outcome_of(
 
 
 def verdict_of(lookup: Lookup, evaluation_input: EvaluationInput, check: ChainCheck) -> Verdict | SwapStarted:
-    """Evaluate the customer's transaction. It may pay, or start a swap."""
+    """Evaluate the customer's transaction, which may pay, or start a swap."""
     facts, head = check.snapshot.transactions.get(lookup.transaction_hash), check.snapshot.head
     if lookup.chain_id != evaluation_input.terms.chain_id:
         return evaluate_swap_start(evaluation_input.terms, facts, head, check.finality)

@@ -103,8 +103,8 @@ def paid_columns(
 ) -> dict[str, Any]:
     """Return the columns for the paid amount, its token and its binding.
 
-    They come from the swap's quote, or from the transfers that arrived. A swap without a `quote` is a transaction
-    that started the swaps of several quotes. Each of these may have another wallet.
+    The columns come from the swap's quote, or from the transfers that arrived. A swap without a `quote` is a
+    transaction that started the swaps of several quotes. Each quote may have another wallet.
     """
     if lookup.is_delivery:
         return {"bound_by": bound.by}

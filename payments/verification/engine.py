@@ -30,7 +30,8 @@ from config.due_work import leases
 from config.due_work.leases import Lease
 from config.tracing.recording import traced
 from payments.coins.lookups import look_up
-from payments.evaluation.verdicts import WRONG_CHAIN, Finality
+from payments.evaluation.messages import WRONG_CHAIN
+from payments.evaluation.verdicts import Finality
 from payments.models import FailureCode, Lookup, Quote
 from payments.verification.attempts import SwapHandler, outcome_of
 from payments.verification.evidence import ChainCheck, collect_evidence
@@ -79,7 +80,7 @@ def verify_on_chain(
     client: Client,
     now: Callable[[], datetime],
 ) -> None:
-    """Look up these transactions, evaluate their payments, and store the results. They must be leased."""
+    """Look up these transactions, evaluate their payments, and store the results. The lookups must be leased."""
     quotes = quotes_of({lookup.payment.request_id for lookup in lookups}, chain)
     lookups = _still_held(_without_strays(lookups, lease.claim_id, quotes.values(), now), lease)
     if not lookups:
@@ -146,7 +147,7 @@ def _without_strays(
 ) -> list[Lookup]:
     """Fail payments on another chain than the requested one, unless they may be swaps. Return the other lookups.
 
-    They fail immediately: a reorganisation can't change the chain of a submitted hash.
+    Such a payment fails immediately: a reorganisation can't change the chain of a submitted hash.
     """
     may_swap = {quote.route.request_id for quote in quotes}
     strays, others = [], []
@@ -178,5 +179,5 @@ def _with_used_up_nonces(client: ChainClient, lookups: Sequence[Lookup]) -> set[
     try:
         counts = client.transaction_counts(sorted({sender for sender, _ in missed.values()}))
     except ChainError:
-        return set()  # Continue without the nonces. They can wait for the next check, the lookup can't.
+        return set()  # Continue without the nonces. The nonces can wait for the next check, the lookup can't.
     return {pk for pk, (sender, nonce) in missed.items() if counts.get(sender, 0) > nonce}

@@ -47,7 +47,8 @@ class EvaluationInput:
     """The terms and the evidence by which a lookup is evaluated.
 
     `quote` is the request's quote that the transaction names, if it names exactly one. `difference` is a payment
-    found by balance. It already has the native coin that this transaction sent to the deposit address.
+    found by the deposit address's balance. The amount of `difference` already includes the native coin that this
+    transaction sent to that address.
     """
 
     terms: Terms
@@ -154,7 +155,8 @@ def _first_block(lookup: Lookup) -> tuple[int, datetime] | None:
 def _earliest_time(lookup: Lookup, request: PaymentRequest) -> datetime:
     """Return the earliest time at which a transaction can pay the request.
 
-    That is when the request was created. For a delivery, it is the block time of the customer's transaction.
+    The earliest time is the creation of the request. For a delivery, it is the block time of the customer's
+    transaction.
     """
     sent_at = lookup.payment.lookup.block_time
     if lookup.is_delivery and sent_at is not None:

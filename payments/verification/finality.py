@@ -1,9 +1,9 @@
 """Check completed and failed payments again until their block is final. Until then, a reorganisation can reverse
 the result.
 
-If the block of a completed payment was removed, the payment stays completed, because a webhook was sent. It is
-flagged, and the operator is alerted. The flag is cleared if the transaction is in the chain again, at the required
-depth.
+If the block of a completed payment was removed, the payment stays completed, because a webhook was sent. The
+payment is flagged, and the operator is alerted. The flag is cleared if the transaction is in the chain again, at
+the required depth.
 
 If the block of a failed payment was removed, the payment is verified again, without using a retry. Once the block
 is final, it can't be retried.
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 BATCH = 500
 PAUSE = timedelta(minutes=2)
 LONGEST_WAIT = timedelta(hours=24)
-# A reorganised payment's transaction may be mined again. It is looked up for this long.
+# A reorganised payment's transaction may be mined again. That transaction is looked up for this long.
 REORGED_WATCH = timedelta(days=30)
 # If the chain has no finalized block, a block is final at this multiple of the required depth.
 FINAL_DEPTH_FACTOR = 2
@@ -153,7 +153,7 @@ def _timed_out_undecided(payment: Payment) -> bool:
 
 
 def _reopen(lookup: Lookup, claim_id: uuid.UUID, reason: str) -> None:
-    """Verify the failed payment again. This uses no retry."""
+    """Verify the failed payment again. This verification uses no retry."""
     with transaction.atomic():
         lock_request(lookup.payment.request_id)
         if not _held([lookup], claim_id).exists():

@@ -39,7 +39,9 @@ def chains_with_open_payments() -> list[int]:
 
 
 def claim_due(now: datetime, chain_id: int) -> tuple[Lease, list[Lookup]]:
-    """Lease the chain's due lookups, the longest overdue first. Their payments become `processing`."""
+    """Lease the chain's due lookups, the longest overdue first. The payments of these lookups become
+    `processing`.
+    """
     with transaction.atomic():
         lease = LOOKUPS.claim(now, BATCH, chain_id)
         lookups = list(Lookup.objects.filter(pk__in=lease.keys).order_by("next_check_at"))

@@ -1,7 +1,7 @@
--- The queue `LOOKUPS` has its own statements, because very many rows may be due. They step through the index
--- `lookup_due_in_turns` (chain, merchant, LEAST(attempts, 1), next check) and read only the first rows of each
--- merchant. So a backlog does not make them slower. If one merchant has 100,000 pending payments, the p95 of the
--- others stays the same (`bench.fairness`).
+-- The queue `LOOKUPS` has its own statements, because very many rows may be due. The statements step through
+-- the index `lookup_due_in_turns` (chain, merchant, LEAST(attempts, 1), next check) and read only the first
+-- rows of each merchant. So a backlog does not make the statements slower. If one merchant has 100,000
+-- pending payments, the p95 of the others stays the same (`bench.fairness`).
 
 -- name: lanes
 -- The chains with due payments.
@@ -41,9 +41,9 @@ SELECT id FROM chain
 -- Up to `most` due payments of a chain. Merchants take turns. Each merchant's payments whose transaction no lookup has
 -- missed come first, because anyone can submit hashes of transactions that don't exist.
 --
--- If several merchants have open payments on the chain, each has at most 25 in a batch. If only one has, and more are
--- due than fit, the batch has 50: other merchants' next payments must wait for its end, so it must not take long. At
--- least 16 rows of each merchant are read, and about 4,000 in all.
+-- If several merchants have open payments on the chain, each has at most 25 in a batch. If only one merchant has open
+-- payments, and more are due than fit, the batch has 50. Other merchants' next payments must wait for the end of the
+-- batch, so it must not take long. At least 16 rows of each merchant are read, and about 4,000 in all.
 WITH RECURSIVE share (merchant_id) AS (
     (SELECT {owner} FROM {table} WHERE {waiting} AND {lane} = %(lane)s ORDER BY {owner} LIMIT 1)
     UNION ALL

@@ -94,7 +94,7 @@ class Postponed:
 
     - `columns` are for the payment.
     - `looked_up` is for `lookup`, which is due again at `next_check`.
-    - `swap` is for the payment's swap. Its `next_poll_at` is the time of the next poll.
+    - `swap` is for the payment's swap. The swap's `next_poll_at` is the time of the next poll.
     - `waits_for_block`: if a block arrived during the check, the lookup stays due.
     - `delivery` is the delivery's hash that the provider reports now, or "" if it reports none. None changes
       nothing.
@@ -333,7 +333,9 @@ def paid_at(completed: Completed) -> datetime:
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
-    """Return the status detail. It says how much is unpaid or overpaid, or that the price had expired."""
+    """Return the status detail. The detail says how much is unpaid or overpaid, or that the price had
+    expired.
+    """
     symbol, decimals = request.token.symbol, request.token.decimals
     lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
     if after_price:

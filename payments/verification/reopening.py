@@ -7,7 +7,15 @@ from django.utils import timezone
 
 from config.due_work.leases import FREE
 from config.due_work.listening import Channel, notify
-from payments.models import ConsumedTransfer, FailureCode, Lookup, Payment, PaymentRequest, Swap
+from payments.models import (
+    Authorization,
+    ConsumedTransfer,
+    FailureCode,
+    Lookup,
+    Payment,
+    PaymentRequest,
+    Swap,
+)
 from payments.requests import events
 from payments.requests.new_payments import AWAITED
 from payments.requests.transitions import move_payment, move_request
@@ -33,12 +41,15 @@ def is_given_up(payment: Payment) -> bool:
 
 
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
-    """Verify the failed payment again. Its lookups are counted from 0 again. The request must be locked.
+    """Verify the failed payment again. The payment's lookups are counted from 0 again. The request must be
+    locked.
 
     For a swap, verification begins again with the customer's transaction. For a proposal that was not executed, it
-    begins again with the search for the execution.
+    begins again with the search for the execution. For a signed transfer whose use was not found in time,
+    it begins again with the search for its use.
     """
     now = timezone.now()
+    was_timed_out = payment.failure_code == FailureCode.VERIFICATION_TIMED_OUT
     move_payment(
         payment,
         Payment.Status.PENDING,
@@ -64,6 +75,10 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
     # The hash is the proposal's id until the execution is found. Then it is the execution's hash.
     unexecuted = Lookup.objects.filter(of_payment=payment, proposal_id=payment.transaction_hash)
     unexecuted.update(next_check_at=None, proposal_check_at=now)
+    if was_timed_out:
+        Lookup.objects.filter(of_payment=payment, transaction_hash="").update(next_check_at=None)
+        used = Authorization.objects.filter(payment=payment, ended_at__isnull=False)
+        used.update(next_check_at=now, ended_at=None)
     Lookup.objects.filter(of_swap=payment.pk).delete()
     Swap.objects.filter(payment=payment).update(
         polls=0, attempts=0, reported_amount=None, next_poll_at=None, claim_id=None, lease_until=None

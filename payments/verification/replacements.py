@@ -87,8 +87,8 @@ def find_replacements(
 ) -> Replacements:
     """Find out which transactions replaced those that no node knows any more.
 
-    These are checked: the request's other payments, the payment's earlier hashes, and the transactions that nodes
-    return for its nonce.
+    Three sources are checked: the request's other payments, the payment's earlier hashes, and the transactions
+    that nodes return for the payment's nonce.
     """
     missing = [lookup.payment for lookup in lookups if _is_missing(lookup, snapshot)]
     if not missing:
@@ -167,9 +167,9 @@ def follow(
 ) -> None:
     """Continue the payment with a replacement that has the same effect. The payment and the request must be locked.
 
-    If another payment of the request already has that transaction, this payment fails without an event. The other
-    payment may have failed because its transaction was missing or replaced, or because no result came in time. It
-    is then verified again, since the transaction exists.
+    If another payment of the request already has that transaction, this payment fails without an event. If the
+    other payment failed because its transaction was missing or replaced, or because no result came in time, the
+    other payment is verified again, since the transaction exists.
     """
     same = Payment.objects.filter(
         request=request, chain=payment.chain, transaction_hash=replacement.hash

@@ -7,7 +7,7 @@ from config.backoff import doubled
 from payments.models import Payment
 
 MAX_MISSED_CHECKS = 10
-# If a payment has no result after this time, it fails as `verification_timed_out`. It can be retried.
+# If a payment has no result after this time, it fails as `verification_timed_out` and can be retried.
 LONGEST_WAIT = timedelta(hours=24)
 # A missing transaction whose nonce was used counts as replaced after this many checks.
 CHECKS_UNTIL_REPLACED = 4

@@ -91,8 +91,8 @@ def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> se
     - Nothing is written for a payment whose lease was lost.
     - If there are several outcomes, a payment whose request is locked is skipped. So a batch never waits for
       another transaction.
-    - Payments that complete or fail must have different requests and transactions. They must all be simulated, or
-      all real.
+    - Payments that complete or fail must have different requests and transactions. The payments must all be
+      simulated, or all real.
     - The instances in memory don't change.
     """
     with transaction.atomic():
@@ -129,7 +129,7 @@ def store(outcomes: Sequence[Outcome], claim_id: uuid.UUID, now: datetime) -> se
 
 
 def store_together(completed: Completed, credit: Consumption, request: PaymentRequest, now: datetime) -> None:
-    """Store a completed payment that is credited with several transactions. The request must be locked."""
+    """Store a completed payment that consists of several transactions. The request must be locked."""
     events = _complete([completed], {completed.payment.pk: credit}, _Locked({request.pk: request}, {}, now))
     record_events(announced(events.values()))
 
@@ -301,7 +301,7 @@ def _decide(
 
 
 def _copied(payment: Payment, looked_up: Mapping[int, Mapping[str, object]]) -> Payment:
-    """Return a copy of the payment. Its lookup has these columns."""
+    """Return a copy of the payment. The copy's lookup has these columns."""
     copied, lookup = copy.copy(payment), copy.copy(payment.lookup)
     for name, value in looked_up.get(lookup.pk, {}).items():
         setattr(lookup, name, value)
@@ -368,7 +368,7 @@ def _tokens(rows: Sequence[Completed]) -> dict[int, set[str]]:
 def _carries_others(completed: Completed, consumption: Consumption, tokens: set[str]) -> bool:
     """Whether the transaction has unused transfers that may pay another request.
 
-    Such a transfer needs no reference, because a payer's proof or the merchant's acceptance can bind it.
+    A transfer needs no reference, because a payer's proof or the merchant's acceptance can bind it.
     """
     if consumption.beside:
         return True

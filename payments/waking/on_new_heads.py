@@ -15,7 +15,7 @@ from payments.models import Lookup
 # blocks must not use them up.
 _WAITS_FOR_A_BLOCK = Q(seen_at__isnull=False) | Q(block_number__isnull=False)
 
-# The longest wait for a worker. It needs much less time to store a batch.
+# The longest wait for a worker. A worker needs much less time to store a batch.
 _MOST_WAITING_MS = 250
 _MOST_WAITS = 4
 
@@ -23,9 +23,9 @@ _MOST_WAITS = 4
 def make_due(chain_id: int) -> int:
     """Make the chain's lookups due that wait for a block, and wake the workers. Return the number of lookups.
 
-    A worker may be checking a lookup now, and may have queried its nodes before this block. Such a lookup is
-    included. If it still waits for a block after the check, the time that is written here stays
-    (`payments.verification.storing`).
+    A worker may be checking a lookup now, and may have queried its nodes before this block. A lookup that a
+    worker checks now is included. If it still waits for a block after the check, the time that is written
+    here stays (`payments.verification.storing`).
     """
     now = timezone.now()
     waiting = _WAITS_FOR_A_BLOCK & Q(next_check_at__gt=now)

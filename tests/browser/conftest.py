@@ -17,7 +17,7 @@ from tests.support.solana.ledger import LocalLedger
 from tests.support.swaps.world import SwapWorld
 from tests.support.wallets.stub import SolanaStub, StubWallet
 
-# The browser's driver has an event loop in this thread; Django then forbids queries, unless this allows them.
+# Playwright runs an event loop in this thread. Django then forbids queries unless this variable allows them.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 TOUCHED: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
@@ -38,14 +38,14 @@ def service(live_server: LiveServer, settings: Any) -> str:
 
 
 @pytest.fixture
-def create(service: str, checkout: Create) -> Create:  # it sets the origin
-    """Return a maker of payment requests, which gives the created object."""
+def create(service: str, checkout: Create) -> Create:  # `service` sets the base URL
+    """Return a function that creates payment requests and returns the response."""
     return checkout
 
 
 @pytest.fixture
 def troubles() -> list[str]:
-    """The pages' complaints: script errors, blocked content."""
+    """The pages' errors: failed scripts and blocked content."""
     return []
 
 
@@ -53,7 +53,7 @@ def troubles() -> list[str]:
 def page(
     request: pytest.FixtureRequest, browser: Browser, troubles: list[str], local_chain: LocalChain
 ) -> Iterator[Page]:
-    """A fresh page at desktop width, unless a test names another device; its wallets send through the local node."""
+    """A new page, as wide as a desktop unless a test names a device. Its wallets send through the local node."""
     context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
     context.set_default_timeout(30_000)
     context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
@@ -73,13 +73,12 @@ def add_wallet(page: Page, local_chain: LocalChain) -> AddWallet:
 
 @pytest.fixture
 def panel(page: Page) -> Locator:
-    """The part of the page that changes."""
     return page.locator("#panel")
 
 
 @pytest.fixture
 def public_node(chain: Chain) -> None:
-    """A public node of the local chain, with which wallets can add it."""
+    """Give the local chain a public node, with which wallets can add it."""
     Chain.objects.filter(pk=chain.pk).update(wallet_rpc_url=PUBLIC_NODE, explorer_url=EXPLORER)
 
 
@@ -88,7 +87,7 @@ AddSolanaWallet = Callable[..., SolanaStub]
 
 @pytest.fixture
 def add_solana_wallet(page: Page, local_ledger: LocalLedger) -> AddSolanaWallet:
-    """Return a maker of Solana wallets in the page, whose key is the ledger's payer's."""
+    """Return a function that adds Solana wallets to the page. They sign with the key of the ledger's payer."""
     key = local_ledger.key
 
     def send(unsigned: str) -> list[int]:
@@ -103,7 +102,7 @@ def add_solana_wallet(page: Page, local_ledger: LocalLedger) -> AddSolanaWallet:
 
 @pytest.fixture
 def create_on_solana(create: Create, solana_usdc: Token) -> Create:
-    """Return a maker of requests for the test USDC on the local ledger."""
+    """Return a function that creates requests for the test USDC on the local ledger."""
     on_solana = {
         "token_id": solana_usdc.pk,
         "chain_id": solana_usdc.chain_id,
@@ -113,6 +112,6 @@ def create_on_solana(create: Create, solana_usdc: Token) -> Create:
 
 
 @pytest.fixture
-def routed(service: str, swap_world: SwapWorld) -> SwapWorld:  # it switches swaps off
+def routed(service: str, swap_world: SwapWorld) -> SwapWorld:  # `service` switches swaps off
     """The service with all local chains and swaps between them."""
     return swap_world

@@ -1,4 +1,4 @@
-"""Pictures of states are taken in both windows and colours, and leave the page as it was."""
+"""Pictures of page states are taken in two window sizes and two colour schemes. They don't change the page."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ NOW = "() => [innerWidth, innerHeight, matchMedia('(prefers-color-scheme: dark)'
 
 @pytest.fixture
 def album(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An album as with `--pictures`, while a test of this name runs."""
+    """An album as `--pictures` opens it, during a test of this name."""
     opened = pictures._Album(tmp_path)
     opened.turn_to("tests/browser/wallets/test_paying.py::test_a_refusal[wrapped, deep]")
     monkeypatch.setattr(pictures, "_album", opened)

@@ -1,4 +1,4 @@
-"""A page in a desktop's window, or in a phone's: fixtures for the tests that import them."""
+"""Fixtures for a page in a desktop's or a phone's window. Tests import them."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,13 @@ ON_BOTH = pytest.mark.parametrize("page", [DESKTOP, PHONE], ids=["desktop", "pho
 
 @pytest.fixture
 def troubles() -> list[str]:
-    """The page's complaints: script errors, blocked content, failed requests."""
+    """The page's errors: failed scripts, blocked content, failed requests."""
     return []
 
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest, browser: Browser, troubles: list[str]) -> Iterator[Page]:
-    """A fresh page, in a desktop's window unless a test names another."""
+    """A new page, as wide as a desktop unless a test names another size."""
     context = browser.new_context(viewport=getattr(request, "param", DESKTOP))
     context.set_default_timeout(60_000)
     opened = context.new_page()

@@ -1,4 +1,4 @@
-"""Right settings, and what is reported of others."""
+"""Valid settings, and the error messages for wrong ones."""
 
 from base64 import urlsafe_b64encode
 
@@ -17,9 +17,9 @@ RIGHT = {
     "REDIS_URL": "redis://127.0.0.1:6379/0",
 }
 NODES = ("BASE_RPC_URL", "BASE_RPC_URL_2")
-# What no message may contain, whatever else is wrong with the value.
+# A secret that no error message may contain.
 PASSWORD = "hunter2"
-# A key pair of Solana, and the same in base58.
+# A Solana key pair, as bytes and in base58.
 KEY_PAIR = bytes.fromhex(
     "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
     "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
@@ -28,7 +28,7 @@ KEY_PAIR_TEXT = "1GMkH3brNXiNNs1tiFZHu4yZSRrzJwxi5wB9bHFtMikjwpAW9DMZzU2Pqakc5it
 
 
 def faults_of(**different: str) -> list[str]:
-    """Return the lines that report what is wrong with the right settings, changed."""
+    """Return the error messages for the valid settings with these changes."""
     try:
         check({**RIGHT, **different}, nodes=NODES)
     except SettingsError as error:

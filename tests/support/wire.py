@@ -1,7 +1,7 @@
-"""A TCP proxy whose connections can be made to vanish, as when a machine loses power: none is closed.
+"""A TCP proxy whose connections can vanish without being closed, as when a machine loses power.
 
-A filter that drops all packets is put on the proxy's own sockets, so that the kernels at both ends see what they would
-see then: what they send is never acknowledged, and keepalives are not answered. Linux only.
+A filter on the proxy's sockets drops all packets. So the kernels at both ends get no acknowledgements and no
+response to keepalives. Linux only.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _SO_ATTACH_FILTER = 26
-# BPF: return 0, the number of bytes to keep of each packet.
+# A BPF program that returns 0: the number of bytes to keep of each packet.
 _DROP_ALL = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
 _PROGRAM = struct.pack("HL", 1, ctypes.addressof(_DROP_ALL))
 _CHUNK = 65536
 
 
 class Wire:
-    """Where the proxy listens, and where it leads: both on this machine."""
+    """The proxy's own address and its upstream address, both on this machine."""
 
     def __init__(self, upstream: tuple[str, int], tls: ssl.SSLContext | None = None) -> None:
         self.upstream = upstream
@@ -31,7 +31,7 @@ class Wire:
         self._live: set[_Line] = set()
 
     def vanish(self) -> int:
-        """Let all connections vanish that are open now; return how many. New ones are as before."""
+        """Make all open connections vanish; return their number. New connections still work."""
 
         async def vanish() -> int:
             lines, self._live = self._live, set()
@@ -49,7 +49,7 @@ class Wire:
             return
         line = _Line((reader, writer), there)
         self._live.add(line)
-        with suppress(asyncio.CancelledError):  # at the end of the proxy
+        with suppress(asyncio.CancelledError):  # when the proxy ends
             await line.carry()
         self._live.discard(line)
 
@@ -74,7 +74,7 @@ _End = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class _Line:
-    """One connection: both of its ends."""
+    """Both ends of one connection."""
 
     def __init__(self, here: _End, there: _End) -> None:
         self._here, self._there = here, there
@@ -82,7 +82,7 @@ class _Line:
         self._has_vanished = False
 
     async def carry(self) -> None:
-        """Carry bytes both ways until an end closes, which closes the other one. What vanished stays open."""
+        """Forward bytes both ways until one end closes, then close the other. A vanished connection stays open."""
         self._pumps = [
             asyncio.ensure_future(_pump(self._here[0], self._there[1])),
             asyncio.ensure_future(_pump(self._there[0], self._here[1])),
@@ -95,7 +95,7 @@ class _Line:
                 writer.transport.abort()
 
     def vanish(self) -> None:
-        """Drop all that comes from now on, and send nothing."""
+        """Drop everything received from now on, and send nothing."""
         self._has_vanished = True
         for _, writer in (self._here, self._there):
             mine: socket.socket = writer.get_extra_info("socket")
@@ -113,7 +113,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @contextmanager
 def running_wire(upstream: tuple[str, int], tls: ssl.SSLContext | None = None) -> Iterator[Wire]:
-    """A proxy before this address, until the block ends. With `tls`, clients connect to it encrypted."""
+    """Run a proxy in front of this address until the block ends. With `tls`, clients use encrypted connections."""
     wire, ready = Wire(upstream, tls), threading.Event()
     thread = threading.Thread(target=wire._run, args=(ready,), daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Unit tests start no chain and no browser: their chain is a row of the catalogue whose node does not answer."""
+"""Unit tests start no chain and no browser. Their chain is a row of the catalogue, whose node doesn't respond."""
 
 from collections.abc import Iterator
 from typing import NoReturn
@@ -10,12 +10,12 @@ from django.test import override_settings
 from demo.contracts import deploy
 from tests.chain import LocalChain
 
-_NO_NODE = "http://127.0.0.1:9/"  # the port of RFC 863; nothing listens there
+_NO_NODE = "http://127.0.0.1:9/"  # RFC 863's port: no server listens there
 
 
 @pytest.fixture(autouse=True)
 def _quick_settings() -> Iterator[None]:
-    """Hash passwords in no time, and serve static files without `collectstatic`."""
+    """Use a fast password hash, and serve static files without `collectstatic`."""
     storages = {
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
@@ -27,13 +27,13 @@ def _quick_settings() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def local_chain() -> LocalChain:
-    """The chain's id and addresses, without a node."""
+    """The chain's id and addresses. There is no node."""
     return LocalChain(_NO_NODE, 31337, deploy.USDC, deploy.DAI)
 
 
 @pytest.fixture(scope="session")
 def other_local_chain() -> LocalChain:
-    """The id and addresses of the other chain, without a node."""
+    """The other chain's id and addresses. There is no node."""
     return LocalChain(_NO_NODE, 31338, deploy.USDC, deploy.DAI)
 
 

@@ -1,4 +1,4 @@
-"""Tests that commit leave empty tables behind, whatever the keys between them, and Django's own rows."""
+"""Tests that commit leave empty tables, whatever their foreign keys, except Django's own rows."""
 
 import pytest
 from django.contrib.auth.models import Permission

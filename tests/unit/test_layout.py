@@ -1,4 +1,4 @@
-"""The house: imports run one way, and files stay small enough to hold one idea."""
+"""The project's layout: imports run in one direction, and files are small."""
 
 import ast
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# Each may import what stands before it. Of `config`, apps see what all views, admin pages and workers share.
+# Each app may import the ones before it. Of `config`, apps may import only the modules in SHARED.
 ORDER = ("config", "chains", "merchants", "webhooks", "payments", "checkout")
 SHARED = (
     "config.api",
@@ -27,12 +27,12 @@ SHARED = (
 )
 OUTSIDE = ("demo", "tests", "bench", "clients", "quittance")
 LONGEST_FILE = 430
-MOST_FILES = 15  # of one folder, its __init__ among them
+MOST_FILES = 15  # files per folder, including `__init__.py`
 WIDGET = REPOSITORY / "checkout/frontend/src"
 
 
 def imports(file: Path) -> Iterator[str]:
-    """Yield the dotted name of every import in `file`, also of those inside functions."""
+    """Yield the dotted name of every import in `file`, including those inside functions."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -59,7 +59,7 @@ def test_of_config_apps_import_the_shared_conventions_alone(app: str) -> None:
 
 
 def modules() -> dict[str, Path]:
-    """Return every module of the product by its dotted name; a package has the name of its folder."""
+    """Return every module of the product by its dotted name. A package has its folder's name."""
     found = {}
     for app in ORDER:
         for file in (REPOSITORY / app).rglob("*.py"):
@@ -70,7 +70,7 @@ def modules() -> dict[str, Path]:
 
 
 def test_inside_an_app_no_packages_import_each_other() -> None:
-    """In each package the modules and packages directly below it have an order, so that each can be read by itself."""
+    """Inside each package, imports between modules and subpackages form no cycle, so that each can be read alone."""
     known = modules()
     below: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for name, file in known.items():
@@ -87,7 +87,7 @@ def test_inside_an_app_no_packages_import_each_other() -> None:
 
 
 def shared_package(one: str, other: str) -> tuple[str, str, str]:
-    """Return the innermost package that holds both, and the part directly below it that leads to each."""
+    """Return the innermost package that contains both modules, and the parts directly below it that contain each."""
     ones, others = one.split("."), other.split(".")
     depth = 0
     while depth < min(len(ones), len(others)) and ones[depth] == others[depth]:
@@ -108,7 +108,7 @@ def shared_package(one: str, other: str) -> tuple[str, str, str]:
     ],
 )
 def test_rows_of_a_model_are_inserted_by_one_module(model: str, writer: str) -> None:
-    """What a module inserts without `create` or SQL, an unsaved instance, is not found."""
+    """Rows inserted without `create` or SQL, such as saved new instances, are not found."""
     inserting = re.compile(rf"\b{model}\.objects\.\w*create|INTO \w+_{model.lower()}\b")
     assert {name for name, file in modules().items() if inserting.search(file.read_text())} == {writer}
 
@@ -143,7 +143,7 @@ def test_no_file_of_the_widget_imports_itself_round_a_corner() -> None:
 
 
 def imported_modules(name: str, text: str) -> Iterator[str]:
-    """Yield the modules that `name` imports, for types alone too: what knows each other has to be read together."""
+    """Yield the modules that `name` imports, even if only for types, because they must be read together."""
     for path in re.findall(r'(?:from |import\()"(\.[^"]+)"', text):
         if not path.endswith(".json"):
             yield os.path.normpath(os.path.join(os.path.dirname(name), path))

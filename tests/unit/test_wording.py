@@ -1,4 +1,4 @@
-"""The wording check finds what it lists, and only that."""
+"""The wording check finds the listed words and nothing else."""
 
 import pytest
 

@@ -70,7 +70,7 @@ class EndpointAdmin(EndpointPages, Records):
     def found(self, rows: QuerySet[Endpoint], text: str) -> QuerySet[Endpoint]:
         """Search by merchant and URL, without an index.
 
-        That is fast enough, because each merchant has only one endpoint.
+        A search without an index is fast enough, because each merchant has only one endpoint.
         """
         return rows.filter(Q(merchant__name__icontains=text) | Q(url__icontains=text))
 

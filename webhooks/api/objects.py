@@ -238,7 +238,7 @@ class DeliveryObject(Answer, kw_only=True):
 
 
 def _url(delivery: Delivery) -> str | None:
-    """Return the current URL. It is the payment request's own URL, or the endpoint's if the request has none."""
+    """Return the current URL: the payment request's own or, if the request has none, the endpoint's."""
     if delivery.url_override:
         return delivery.url_override
     endpoint = getattr(delivery.merchant, "webhook_endpoint", None)

@@ -103,7 +103,9 @@ def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
 
 
 def _disable(merchants: set[uuid.UUID], now: datetime) -> None:
-    """Disable endpoints that have failed for five days without a success. Their merchants get an e-mail."""
+    """Disable endpoints that have failed for five days without a success. The merchants of these endpoints get an
+    e-mail.
+    """
     dead = Endpoint.objects.filter(
         merchant_id__in=merchants, is_enabled=True, failing_since__lte=now - DISABLE_AFTER
     )

@@ -1,4 +1,4 @@
-"""Connections to webhook receivers. They go only to checked IP addresses, and are reused for a short time.
+"""Connections to webhook receivers. Connections go only to checked IP addresses, and are reused for a short time.
 
 A reused connection needs no DNS lookup, because its address was checked before. A connection has a deadline, which is
 checked before each read and write. A timeout for a single read isn't enough: a receiver could send one byte a second.
@@ -163,7 +163,7 @@ class Kept:
             connection.close()
 
     def keep(self, key: Key, connection: Connection) -> None:
-        """Store a connection for reuse. Its last response must have been read completely."""
+        """Store a connection for reuse. The connection's last response must have been read completely."""
         connection.idle_since = time.monotonic()
         closing: list[Connection] = []
         with self._lock:

@@ -4,7 +4,7 @@
 -- Lease up to `limit` due deliveries. At most `slow_limit` of them are from the slow lane.
 -- The statement steps through an index from merchant to merchant, and reads the first `cap` deliveries of each. So it is
 -- fast even if many deliveries wait. The oldest deliveries are leased first, so those in flight are among the first
--- `cap`. That limits a merchant to `cap` deliveries in flight. If a merchant's endpoint is missing or disabled, the
+-- `cap`. So a merchant has at most `cap` deliveries in flight. If a merchant's endpoint is missing or disabled, the
 -- statement reads only deliveries to payment requests' own URLs, from another index.
 WITH RECURSIVE owner AS (
     (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
@@ -69,7 +69,7 @@ RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.
           claimed.url_override, locked.is_slow, claimed.own_body
 
 -- name: bodies
--- The bodies of events. They are not read by `claim`: PostgreSQL 18.4 crashes if one statement locks rows and prunes
+-- The bodies of events. `claim` doesn't read the bodies: PostgreSQL 18.4 crashes if one statement locks rows and prunes
 -- partitions while it runs.
 SELECT event.id, coalesce(event.body, stored.body)
 FROM webhooks_event event

@@ -309,7 +309,7 @@ def _request(method: str, address: WebAddress, body: bytes, headers: Mapping[str
 
 
 class _Response(http.client.HTTPResponse):
-    """A response. It skips interim responses, and passes its status to the call as soon as the status is read."""
+    """A response. Interim responses are skipped. The status is passed to the call as soon as it is read."""
 
     def __init__(self, sock: socket.socket, *, call: _Call) -> None:
         super().__init__(sock, method=call.method)

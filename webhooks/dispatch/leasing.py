@@ -166,7 +166,7 @@ def release(claims: Sequence[Claim]) -> None:
     The deliveries are due as before, and no attempt is counted.
     """
     with transaction.atomic():
-        # This is the order in which workers that store results lock rows. It prevents deadlocks.
+        # Workers that store results lock rows in the same order. The order prevents deadlocks.
         run(STATEMENTS["held"], [[claim.delivery_id for claim in claims]])
         for claim in claims:
             held = Delivery.objects.filter(pk=claim.delivery_id, claim_id=claim.claim_id)

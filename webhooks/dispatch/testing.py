@@ -1,4 +1,6 @@
-"""Send the test event of `POST /api/webhooks/test` once, immediately. It is stored as a delivery without an event."""
+"""Send the test event of `POST /api/webhooks/test` once, immediately. The test event is stored as a delivery without an
+event.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -23,7 +23,7 @@ class Result:
 def reencrypt_secrets() -> Result:
     """Encrypt all webhook secrets and second factors with the newest key.
 
-    It can be repeated, and can run while the secrets are in use.
+    The re-encryption can be repeated, and can run while the secrets are in use.
     """
     result = Result()
     _each(Endpoint, _endpoint, result)

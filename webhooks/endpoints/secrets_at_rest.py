@@ -1,4 +1,4 @@
-"""Create, encrypt and decrypt webhook secrets. They are stored encrypted: a database dump doesn't reveal them."""
+"""Create, encrypt and decrypt webhook secrets. Secrets are stored encrypted: a database dump doesn't reveal them."""
 
 import secrets
 import string

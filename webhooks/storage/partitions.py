@@ -1,7 +1,7 @@
 """Weekly partitions for event bodies and attempts: create them 60 days ahead, and drop those that are no longer used.
 
-It takes only milliseconds to drop a partition, and nothing is left to vacuum. There is no default partition. If it had
-rows of a week, the partition of that week couldn't be created. Unique keys are in tables without partitions.
+Dropping a partition takes only milliseconds and leaves nothing to vacuum. There is no default partition. If it had rows
+of a week, the partition of that week couldn't be created. Unique keys are in tables without partitions.
 """
 
 import logging
@@ -38,7 +38,7 @@ ORDER BY 1, 3
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition. Its rows are older than `until`."""
+    """A partition with rows that are older than `until`."""
 
     table: str
     name: str

@@ -1,6 +1,7 @@
 """Remove events and deliveries after 30 days, in small batches.
 
-Their bodies and attempts are removed later, with their partitions (`webhooks.storage.partitions`).
+The bodies of events and the attempts of deliveries are removed later, with their partitions
+(`webhooks.storage.partitions`).
 """
 
 import time

@@ -30,7 +30,7 @@ def _make_client(network: Network) -> ChainClient:
 
 
 def _eip_681(terms: LinkTerms) -> str:
-    """Return the EIP-681 link. Such a link can't contain a reference."""
+    """Return the EIP-681 link. An EIP-681 link can't contain a reference."""
     if not terms.token:
         return f"ethereum:{terms.recipient}@{terms.chain_id}?value={terms.units}"
     return f"ethereum:{terms.token}@{terms.chain_id}/transfer?address={terms.recipient}&uint256={terms.units}"
@@ -87,7 +87,8 @@ FAMILY = Family(
     subscribe_heads=("eth_subscribe", "newHeads"),
     has_price_feeds=True,
     has_data_fees=True,
-    # Precompiled contracts of all chains. They may be tokens: on Polygon, 0x1010 is the token of the native coin.
+    # Precompiled contracts of all chains. Precompiled contracts may be tokens: on Polygon, 0x1010 is the token of the
+    # native coin.
     last_reserved=0xFFFF,
     # Ethereum's customary burn addresses, which have no known owner.
     unowned_addresses=(

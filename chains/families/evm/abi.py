@@ -1,8 +1,8 @@
 """The contracts that the service calls and reads, as web3 contract classes with declared ABIs.
 
 Selectors, topics and call data come from these declarations, without network calls. `calls` and `transactions` read
-thousands of logs and calls. They compare selectors and topics and slice the words themselves, because web3's decoding
-takes about a hundred times as long. Tests check that the results are the same.
+thousands of logs and calls. These two modules compare selectors and topics and slice the words themselves, because
+web3's decoding takes about a hundred times as long. Tests check that the results are the same.
 
 Source: ERC-20.
 """
@@ -39,7 +39,7 @@ def _view(name: str, returns: str, **types: str) -> ABIFunction:
 
 
 def _event(name: str, *, indexed: int, **types: str) -> ABIEvent:
-    """Return an event. Its first `indexed` arguments are topics."""
+    """Return an event whose first `indexed` arguments are topics."""
     inputs = [
         ABIComponentIndexed(name=part["name"], type=part["type"], indexed=place < indexed)
         for place, part in enumerate(_inputs(**types))
@@ -59,7 +59,7 @@ ERC20_ABI: Final[ABI] = [
     _event("Approval", indexed=2, owner="address", spender="address", value="uint256"),
 ]
 
-# These classes only encode and decode, so they need neither a node nor middleware.
+# web3 only encodes and decodes here, so it needs neither a node nor middleware.
 _OFFLINE = Web3(BaseProvider(), middleware=[])
 CODEC: Final = _OFFLINE.codec
 ERC20: Final = _OFFLINE.eth.contract(abi=ERC20_ABI)

@@ -1,8 +1,8 @@
 """Read a wallet's balances of many tokens in one call, without a deployed contract.
 
-The call (`eth_call`) simulates a contract creation: the creation code calls each token for the owner's balance and
-returns the results in place of the new contract's code. Each call has its own gas limit and 32 bytes for the result, so
-a token that reverts, loops or returns a megabyte doesn't affect the others.
+The call (`eth_call`) simulates a contract creation. The creation code calls each token for the owner's balance. It
+returns the results in place of the new contract's code. Each token's call has a gas limit and 32 bytes for the result.
+So a token that reverts, loops or returns a megabyte doesn't affect the others.
 
 The limits of one call: creation code has at most 49,152 bytes (EIP-3860). A contract's code has at most 24,576
 (EIP-170), must not begin with 0xEF (EIP-3541) and costs 200 gas per byte.
@@ -57,8 +57,8 @@ _PROGRAM = """
 def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]:
     """Return the owner's balance of each token from this node; "" is the native coin. Invalid results are omitted.
 
-    This takes one request. It takes up to MAX_SINGLE_ROUNDS more if the node doesn't run the call, or the gas isn't
-    enough. Raises ChainError.
+    Usually one request is enough. If the node doesn't run the call, or the gas isn't enough, up to MAX_SINGLE_ROUNDS
+    more requests follow. Raises ChainError.
     """
     contracts = [token for token in dict.fromkeys(tokens) if _ADDRESS.fullmatch(token)]
     parts = list(_parts(contracts))
@@ -94,7 +94,9 @@ def creation_code(owner: str, tokens: Sequence[str]) -> bytes:
 
 
 def _program(tokens: int) -> bytes:
-    """Return the assembled program. It stops early if it would otherwise lack the gas to return this many results."""
+    """Return the assembled program. The program stops early if it would otherwise lack the gas to return this many
+    results.
+    """
     to_go_on = tokens * _RESULT_BYTES * _DEPOSIT_GAS + GAS_FOR_EACH * 65 // 64 + _GAS_TO_END
     lines = (_PROGRAM % (to_go_on, GAS_FOR_EACH)).strip().splitlines()
     return bytes.fromhex("".join(line.partition(";")[0] for line in lines))

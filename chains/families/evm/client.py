@@ -125,8 +125,8 @@ class EvmClient(DepositReader):
         2. The traces of those that need one. Account state replaces a missing trace, in two more rounds. 3. The head
            and the blocks that the receipts name, and the chain id again: the URL may now serve another node.
 
-        A transaction is reported as not mined if its trace is temporarily unavailable, or if the chain was reorganised
-        between the batches: then the node has a different block at the receipt's height.
+        A transaction is reported as not mined if its trace is temporarily unavailable. The same holds if the node has a
+        different block at the receipt's height, because the chain was reorganised between the batches.
 
         Oversized transactions are read by a background thread (see `oversized.py`), which passes `alone` and one hash.
         """
@@ -159,7 +159,7 @@ class EvmClient(DepositReader):
     def _read_alone(
         self, node: JsonRpc, found: facts.Found, mentioning: frozenset[str]
     ) -> dict[str, TransactionFacts]:
-        """Return the facts of the oversized transactions that a background thread has read. It reads the others
+        """Return the facts of the oversized transactions that a background thread has read. The thread reads the others
         later.
         """
         reader, quiet = self._oversized[node.urls[0]], node.quietly()

@@ -25,7 +25,7 @@ def _data(result: Any) -> str:
     return to_hex(data_bytes(result))
 
 
-# The parser of each method's result. It also normalises the result.
+# The parser of each method's result, which also normalises the result.
 _CHECKS: Mapping[str, Callable[[Any], str]] = {
     "eth_blockNumber": _whole,
     "eth_chainId": _whole,
@@ -65,7 +65,8 @@ class NodesProvider(JSONBaseProvider):
 def connect(rpc: JsonRpc) -> Web3:
     """Return web3 on these nodes, without its middleware.
 
-    Its middleware `validation` would query the chain id twice per call, and `ens_name_to_address` would look up names.
+    web3's middleware `validation` would query the chain id twice per call, and `ens_name_to_address` would look up
+    names.
     """
     return Web3(NodesProvider(rpc), middleware=[])
 

@@ -40,7 +40,9 @@ def is_signed_by_key(address: str, message: str, signature: str) -> bool:
 
 
 def has_own_key(code: bytes) -> bool:
-    """Whether an account with this code signs with a key. It does without code, and with an EIP-7702 delegation."""
+    """Whether an account with this code signs with a key. An account without code does, and an account with an EIP-7702
+    delegation.
+    """
     return code == b"" or (code.startswith(_DELEGATION) and len(code) == _DELEGATION_BYTES)
 
 

@@ -269,8 +269,8 @@ def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
 def _last_valid_height(block: Mapping[str, Any], newest: Any) -> int:
     """Return the last height at which a blockhash is valid.
 
-    Raises ChainError if it is too far from the newest block's height: a transaction with a height that is never reached
-    would never expire, and would hold its request.
+    Raises ChainError if the height is too far from the newest block's height. Otherwise a false height might never be
+    reached, so the transaction would never expire, and would hold its request.
     """
     last, height = whole(block.get("lastValidBlockHeight")), whole(result_of(newest))
     if not height <= last <= min(height + _BLOCKS_VALID + _BLOCKS_BEHIND, _HIGHEST):

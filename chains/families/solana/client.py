@@ -70,8 +70,8 @@ _CLUSTERS = (
 class SolanaClient:
     """A client of one Solana cluster. `ChainClient` documents the methods.
 
-    `network` comes from the catalogue. It is empty for mainnet, `devnet`, or the name of a private cluster. A private
-    cluster's genesis hash is not checked.
+    `network` comes from the catalogue. `network` is empty for mainnet, `devnet`, or the name of a private cluster. A
+    private cluster's genesis hash is not checked.
     """
 
     authorizations = None
@@ -149,7 +149,9 @@ class SolanaClient:
         reference: bytes | None,
         memo_reference: bytes | None = None,
     ) -> str:
-        """Return the unsigned v0 transfer in base64. It is valid for about a minute, as long as its blockhash."""
+        """Return the unsigned v0 transfer in base64. The transfer is valid for about a minute, as long as its
+        blockhash.
+        """
         order = building.Order(token, sender, recipient, amount, reference, memo_reference)
         return building.build(self._rpc, order).transaction
 

@@ -1,8 +1,8 @@
 """Find payments by their reference's key.
 
 Anyone can put this key into their own transactions, so the search looks each transaction up and discards the wrong
-ones. They can't hide a payment or delay other references. Source: Solana's RPC method getSignaturesForAddress, a
-paginated list, newest first.
+ones. Wrong transactions can't hide a payment or delay other references. Source: Solana's RPC method
+getSignaturesForAddress, a paginated list, newest first.
 """
 
 import logging
@@ -87,7 +87,7 @@ class _Page:
 class ReferenceSearch:
     """The search for watched references on one cluster.
 
-    Its progress is stored in this process. Threads can share an instance; its searches run one at a time.
+    The search's progress is stored in this process. Threads can share an instance; its searches run one at a time.
     """
 
     def __init__(self, rpc: JsonRpc, look_up: Callable[[Sequence[str]], Snapshot]) -> None:

@@ -1,4 +1,4 @@
-/** The networks of this deployment: names, coins and explorers by chain id. They come with the page. */
+/** The networks of this deployment: names, coins and explorers by chain id. The page contains this data. */
 
 import { webUrl } from "./dom";
 import type { Chain, Checkout } from "./server/types";

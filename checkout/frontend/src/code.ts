@@ -1,4 +1,7 @@
-/** A QR code as an SVG element. It isn't parsed from markup, because the page's Trusted Types policy forbids that. */
+/**
+ * A QR code as an SVG element. The page's Trusted Types policy forbids parsing markup, so the element is built by
+ * script.
+ */
 
 import { encode } from "uqr";
 

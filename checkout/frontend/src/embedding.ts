@@ -1,7 +1,7 @@
 /**
- * The page inside a shop's page. It sends the payment's status only to an origin that the merchant has registered, and
- * that has sent a greeting. Links open in the shop's window. The page also offers to open itself in a new tab, because
- * many wallets don't work in embedded pages.
+ * The page inside a shop's page. The checkout sends the payment's status only to an origin that the merchant has
+ * registered, and that has sent a greeting. Links open in the shop's window. The page also offers to open itself in a
+ * new tab, because many wallets don't work in embedded pages.
  */
 
 import { copy } from "./copy";

@@ -1,32 +1,39 @@
-/** The checkout page. It connects the payment request's state with the payment flow, and selects the screen to show. */
+/**
+ * The checkout page. The page connects the payment request's state with the payment flow, and selects the screen to
+ * show.
+ */
 
 import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
-import { byId, enableCopyButtons, webUrl } from "./dom";
+import { byId, enableCopyButtons } from "./dom";
 import { Embedding, originsAround } from "./embedding";
 import { parseChoice, type Choice } from "./flow/choice";
 import { Flow } from "./flow/flow";
 import type { At } from "./flow/states";
 import { localTime } from "./language";
 import { withoutMarks } from "./marks";
-import { isZero, plain } from "./money";
+import { Amounts } from "./page/amounts";
 import { BackButton } from "./page/back";
 import { BatchWatch } from "./page/batches";
+import { showConnection } from "./page/connection";
 import { Countdown, ServerClock } from "./page/countdown";
+import { destinationOf } from "./page/destination";
 import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
 import { replaceBrokenLogo } from "./page/logo";
 import { Refunds } from "./page/refunds";
 import { Replacements } from "./page/replacements";
+import { Signers } from "./page/signers";
+import { UnderWay } from "./page/under-way";
 import { WalletList, type Remote } from "./page/wallet-list";
 import { batchNotice, batchScreen } from "./screens/batch";
 import { paymentWarning } from "./screens/payment-warning";
 import { withOpenPrompt, type OpenPrompt } from "./screens/open-prompt";
 import * as outcomes from "./screens/outcomes";
 import { Panel, type Screen } from "./screens/panel";
-import { money, paidSoFar, partialBox, partialText } from "./screens/parts";
+import { money, partialBox } from "./screens/parts";
 import { payScreen } from "./screens/pay";
-import { estimateOf, isSlow, tickEstimate, type Estimate } from "./screens/estimate";
+import { isSlow, tickEstimate } from "./screens/estimate";
 import { isTakingLong, processingScreen, signedScreen, waitingScreen, type Following } from "./screens/progress";
 import { Api, type ApiError } from "./server/api";
 import * as batches from "./server/batches";
@@ -43,11 +50,6 @@ import type { Wallet } from "./wallets/wallet";
 
 const LATE_CHECK_MS = 15_000;
 const AT_THE_WALLET: ReadonlySet<At> = new Set(["building", "approving", "proving", "confirming"]);
-const PRICE_LABELS: Readonly<Record<string, (merchant: string) => string>> = {
-  completed: copy.paidTo,
-  expired: () => copy.amount,
-  cancelled: () => copy.amount,
-};
 
 class CheckoutPage {
   private readonly root = byId("checkout");
@@ -68,18 +70,17 @@ class CheckoutPage {
   private readonly wallets: WalletList;
   private readonly replacements: Replacements;
   private readonly batchWatch: BatchWatch;
-  /** By route: the function that waits for the server's response to the signature. */
-  private readonly signers = new Map<string, (answer: ApiError | null) => void>();
+  private readonly signers = new Signers();
   private readonly refunds: Refunds;
+  private readonly underWay: UnderWay;
+  private readonly amounts = new Amounts();
 
-  private readonly dueLabel = byId("amount-label").dataset["due"] ?? copy.amount;
   private isScriptBlocked = false;
   private isTimeUp = false;
   private wasInFlight = false;
   private wasCancelledHere = false;
   private dismissedFailure: string | null = null;
   private drawn = "";
-  private countingTo: string | null = null;
 
   constructor(private checkout: Checkout) {
     this.clock = new ServerClock(checkout.server_time);
@@ -88,6 +89,7 @@ class CheckoutPage {
       this.render();
     });
     this.outbox = new Outbox(checkout.id);
+    this.underWay = new UnderWay(this.outbox, () => this.checkout);
     this.recent = new RecentWallets(checkout.id);
     this.chains = readChains(document.getElementById("chains-data"), checkout);
     this.wallets = new WalletList(this.recent, {
@@ -128,7 +130,7 @@ class CheckoutPage {
       checkout,
       document.getElementById("checkout")?.dataset["events"] ?? null,
       (next) => this.update(next),
-      (isUp) => this.showConnection(isUp),
+      (isUp) => showConnection(isUp, (text) => this.panel.announce(text)),
     );
     this.delivery = new Delivery(this.api, this.outbox, () => this.render(), {
       delivered: () => this.poll.now(),
@@ -175,12 +177,11 @@ class CheckoutPage {
     byId("expires").textContent = localTime(this.checkout.expires_at);
     this.outbox.onOtherTab(() => {
       this.poll.now();
-      // Another tab may have submitted a signature of this tab.
-      for (const routeId of this.signers.keys()) if (this.outbox.unsubmitted?.routeId !== routeId) this.answer(routeId, null);
+      this.signers.settleOthers(this.outbox.unsubmitted?.routeId);
       void this.delivery.run();
       this.render();
     });
-    this.wasInFlight = this.isInFlight();
+    this.wasInFlight = this.underWay.isAny;
     const isByAddress = this.recent.wasByAddress || this.root.dataset.screen === "deposit";
     if (isByAddress && this.isPayable() && this.checkout.deposit_address) void this.flow.depositWay.choose();
     else if (this.isPayable() && !this.wasInFlight && !this.outbox.promptWasLeftOpen) this.wallets.awaitFormer();
@@ -229,14 +230,14 @@ class CheckoutPage {
       const hash = progress.followed(sent, next.payments);
       if (hash) this.outbox.replace(sent.hash, hash);
     }
-    // If a payment completes while the page is open, it counts as made here, even if it came from another device.
-    this.wasInFlight ||= this.isInFlight() || (before.status === "active" && next.status === "completed");
+    // A payment that completes while the page is open counts as made here, even from another device.
+    this.wasInFlight ||= this.underWay.isAny || (before.status === "active" && next.status === "completed");
     this.wasCancelledHere ||= before.status === "active" && next.status === "cancelled";
     if (next.status === "completed" && "wallet" in this.flow.step) this.flow.step.wallet.leave?.();
     const amounts = ({ status, amount_paid, amount_remaining, refunds, is_available }: Checkout): string =>
       JSON.stringify([status, amount_paid, amount_remaining, refunds, is_available]);
     if (amounts(next) !== amounts(before)) this.showAmounts();
-    this.finder.follow(next.payments, this.warning());
+    this.finder.follow(next.payments, this.underWay.warning);
     this.render();
   }
 
@@ -265,8 +266,8 @@ class CheckoutPage {
   }
 
   /**
-   * Submit the transaction that may have paid. It doesn't count as this page's own: if it did not pay, the outcome of
-   * the batch is still unknown.
+   * Submit the transaction that may have paid. The transaction doesn't count as this page's own: if it did not pay, the
+   * outcome of the batch is still unknown.
    */
   private batchEnded(batch: batches.Batch, hash: string | null): void {
     const { tone, text } = batchNotice(batch);
@@ -280,7 +281,7 @@ class CheckoutPage {
   private signed(transfer: SignedTransfer): Promise<ApiError | null> {
     this.outbox.sign(transfer);
     this.wasInFlight = true;
-    const answer = new Promise<ApiError | null>((resolve) => this.signers.set(transfer.routeId, resolve));
+    const answer = this.signers.wait(transfer.routeId);
     void this.delivery.run();
     this.render();
     return answer;
@@ -291,26 +292,20 @@ class CheckoutPage {
     const { payments } = this.checkout;
     // Shown until the next poll returns it.
     if (!payments.some(({ id }) => id === payment.id)) this.checkout = { ...this.checkout, payments: [payment, ...payments] };
-    this.answer(routeId, null);
+    this.signers.settle(routeId, null);
     this.poll.now();
     this.render();
   }
 
   private unauthorized({ routeId }: SignedTransfer, error: ApiError): void {
     this.outbox.dropSigned(routeId);
-    const isAnswered = this.answer(routeId, error);
-    // The customer signed it before the page was reloaded.
+    const isAnswered = this.signers.settle(routeId, error);
+    // Signed before the page was reloaded.
     if (!isAnswered && this.flow.step.at === "choose") this.flow.restart(this.flow.serverNotice(error));
     this.render();
   }
 
-  /** Return false if nothing on this page waits for it. */
-  private answer(routeId: string, error: ApiError | null): boolean {
-    this.signers.get(routeId)?.(error);
-    return this.signers.delete(routeId);
-  }
-
-  /** Submit a hash. The customer has entered it, or it should be checked again. */
+  /** Submit a hash that the customer entered, or that should be checked again. */
   private send(transaction: SentTransaction): void {
     this.outbox.remember(transaction);
     void this.delivery.run();
@@ -337,38 +332,10 @@ class CheckoutPage {
     else this.panel.announce(text);
   }
 
-  private allUnderWay(): Payment[] {
-    return this.checkout.payments.filter((payment) => progress.isUnderWay(payment, this.outbox.own));
-  }
-
-  private underWay(): Payment | null {
-    return outcomes.latest(this.allUnderWay());
-  }
-
-  /** Whether the customer can send more to the deposit address while a payment of a part is under way. */
+  /** Whether the customer can send more to the deposit address while a part is under way. */
   private get awaitsRest(): boolean {
     const { step } = this.flow;
-    return step.at === "deposit" && this.isPayable() && step.part.leftToSend(this.checkout, this.allUnderWay()) !== null;
-  }
-
-  private awaited(): OwnTransaction | null {
-    return progress.awaited(this.checkout.payments, this.outbox.own);
-  }
-
-  /** The estimated duration of the payment under way, if this browser sent or signed it. */
-  private estimate(): Estimate | null {
-    const payment = this.underWay();
-    const { own, unsubmitted } = this.outbox;
-    const mine = payment ? (progress.ownOf(payment, own) ?? this.outbox.signedFor(payment.id)) : (this.awaited() ?? unsubmitted);
-    return estimateOf(mine ?? null);
-  }
-
-  private isInFlight(): boolean {
-    return this.underWay() !== null || this.awaited() !== null || this.awaitedBatch() !== null || this.outbox.unsubmitted !== undefined;
-  }
-
-  private awaitedBatch(): batches.Batch | null {
-    return this.outbox.batches.find(batches.isAwaited) ?? null;
+    return step.at === "deposit" && this.isPayable() && step.part.leftToSend(this.checkout, this.underWay.payments) !== null;
   }
 
   private isPayable(): boolean {
@@ -380,12 +347,12 @@ class CheckoutPage {
     await this.poll.refresh();
     this.outbox.reread();
     this.render();
-    return this.isPayable() && !this.isInFlight();
+    return this.isPayable() && !this.underWay.isAny;
   }
 
   /** The number of steps back from this screen. While a payment is under way, it is 0. */
   private depth(): number {
-    return this.isPayable() && !this.isInFlight() ? this.flow.depth : 0;
+    return this.isPayable() && !this.underWay.isAny ? this.flow.depth : 0;
   }
 
   private openPrompt(): OpenPrompt {
@@ -395,28 +362,28 @@ class CheckoutPage {
 
   private screen(): Screen {
     const { checkout, chains } = this;
-    const following = { checkout, chains, now: this.clock.now(), estimate: this.estimate() };
+    const following = { checkout, chains, now: this.clock.now(), estimate: this.underWay.estimate };
     const { secondsLeft } = this.leaving;
     const stay = (): void => this.leaving.stay();
     if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, this.leaving, stay);
-    const open = this.underWay();
+    const open = this.underWay.payment;
     if (open && !this.awaitsRest) return processingScreen(open, following);
-    const awaited = this.awaited();
+    const awaited = this.underWay.awaited;
     if (awaited) return this.waiting(awaited, following);
-    const batch = this.awaitedBatch();
+    const batch = this.underWay.batch;
     if (batch) return batchScreen(batch, () => this.stopAwaiting(batch));
     if (this.outbox.unsubmitted) return signedScreen(this.delivery.isRetrying, following);
-    const warning = this.warning();
+    const warning = this.underWay.warning;
     const checkAgain = ({ transaction_hash: hash, chain_id }: Payment): void => {
       if (hash) this.send({ transaction_hash: hash, chain_id });
     };
     const warned = { enterHash: () => this.finder.open(), checkAgain };
     const isMine = this.outbox.isMine(warning?.payment.transaction_hash ?? "");
-    const unbound = this.unbound();
+    const unbound = this.underWay.unbound;
     const late = unbound && paymentWarning(unbound, checkout, chains, warned, isMine);
     if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, secondsLeft, stay, late);
     if (checkout.status === "expired") return outcomes.expiredScreen(checkout, late);
-    const failed = warning && this.isOwnFailure(warning) ? warning.payment : null;
+    const failed = warning && this.underWay.isOwnFailure(warning) ? warning.payment : null;
     if (failed && failed.id !== this.dismissedFailure && this.flow.step.at === "choose") {
       return outcomes.failedScreen(failed, checkout, chains, {
         payAgain: () => this.dismiss(failed.id),
@@ -440,30 +407,9 @@ class CheckoutPage {
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
       batch: batches.doubtful(this.outbox.batches),
       warning: warningElement,
-      underWay: this.allUnderWay(),
+      underWay: this.underWay.payments,
       flow: this.flow,
     });
-  }
-
-  private warning(): progress.PaymentWarning | null {
-    const isKnownHere = ({ id, transaction_hash: hash }: Payment): boolean =>
-      this.outbox.knows(hash ?? "") || this.outbox.signedFor(id) !== null;
-    return progress.findWarning(this.checkout.payments, this.outbox.own, isKnownHere);
-  }
-
-  /**
-   * The warning about a transfer that nothing links to the request. The sender can still sign that it pays the request.
-   */
-  private unbound(): progress.PaymentWarning | null {
-    const warning = this.warning();
-    return warning?.kind === "unpaid" && progress.failureOf(warning.payment) === "transaction_not_bound" ? warning : null;
-  }
-
-  /** Whether a transaction failed that a wallet of this browser sent. */
-  private isOwnFailure({ payment, kind }: progress.PaymentWarning): boolean {
-    const isFailed = kind === "unpaid" || payment.status === "failed";
-    const isOwn = this.outbox.isOwn(payment.transaction_hash ?? "") || this.outbox.signedFor(payment.id) !== null;
-    return isFailed && kind !== "cancelled" && isOwn;
   }
 
   private waiting(sent: OwnTransaction, following: Following): Screen {
@@ -485,8 +431,8 @@ class CheckoutPage {
     const isNoticeFirst = outcomes.isPaidTooMuch(this.checkout) || this.outbox.promptWasLeftOpen;
     this.leaving.towards(this.destination(), isNoticeFirst ? LEAVE_AFTER_NOTICE_SECONDS : LEAVE_AFTER_SECONDS);
     this.refunds.show(this.checkout.refunds ?? []);
-    const estimate = this.estimate();
-    // Redraw only if something visible has changed. A redraw interrupts users of keyboards and screen readers.
+    const estimate = this.underWay.estimate;
+    // Redraw only on a visible change: a redraw interrupts keyboard and screen reader users.
     const signature = JSON.stringify(
       [
         this.checkout,
@@ -518,53 +464,21 @@ class CheckoutPage {
     this.drawn = signature;
     const screen = withOpenPrompt(this.screen(), this.openPrompt());
     this.panel.show(screen);
-    const state = this.state();
+    const { state } = this.underWay;
     const isChanged = this.root.dataset.state !== state;
     this.root.dataset.state = state;
     if (isChanged) this.showAmounts();
     this.root.dataset.screen = screen.name;
     const title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
     document.title = withoutMarks(title);
-    this.embedding.tell(this.state(), screen.name === "confirming" || this.flow.isPaymentOpen || this.awaited() !== null || this.awaitedBatch() !== null || this.outbox.unsubmitted !== undefined);
-    this.runCountdown();
+    this.embedding.tell(state, screen.name === "confirming" || this.flow.isPaymentOpen || this.underWay.isExpected);
+    this.countdown.towards(this.isPayable() && !this.underWay.isAny ? this.checkout.expires_at : null);
     this.countdown.drawBeside();
     this.backButton.update();
   }
 
-  private state(): string {
-    const { status } = this.checkout;
-    if (status === "completed") return status;
-    if (this.isInFlight()) return "processing";
-    if (status !== "active") return status;
-    return isZero(paidSoFar(this.checkout)) ? "active" : "partly_paid";
-  }
-
-  private runCountdown(): void {
-    const target = this.isPayable() && !this.isInFlight() ? this.checkout.expires_at : null;
-    if (target === this.countingTo) return;
-    this.countingTo = target;
-    if (target) this.countdown.start(target);
-    else this.countdown.stop();
-  }
-
   private showAmounts(): void {
-    const { status, amount, amount_paid, amount_remaining, merchant } = this.checkout;
-    const isPart = status === "active" && partialText(this.checkout) !== null;
-    const isMore = outcomes.isWholeShown(this.checkout);
-    byId("amount").textContent = plain(isPart ? amount_remaining : isMore ? amount_paid : amount);
-    // The price is for the requested amount. The page may now show the remaining or the paid amount.
-    const price = document.getElementById("price")?.closest<HTMLElement>(".price__currency");
-    if (price) price.hidden = isPart || isMore;
-    // Nothing should be paid now: the request is paid in full and waits for the merchant, a payment is under way, or
-    // the request is not payable.
-    const isHeld = isZero(amount_remaining) || this.isInFlight() || this.isTimeUp || this.checkout.is_available === false;
-    const active = isHeld ? copy.amount : this.dueLabel;
-    const ended = PRICE_LABELS[status]?.(merchant.name);
-    const label = isPart ? copy.leftToPay(merchant.name) : status === "active" ? active : ended;
-    if (label) byId("amount-label").textContent = label;
-    // The QR code requests the amount that remained when the server made the page.
-    const scan = document.getElementById("scan");
-    if (scan) scan.hidden = scan.dataset.remaining !== amount_remaining.raw;
+    this.amounts.show(this.checkout, this.underWay.isAny || this.isTimeUp);
   }
 
   private dismiss(paymentId: string): void {
@@ -572,25 +486,14 @@ class CheckoutPage {
     this.render();
   }
 
-  /**
-   * The shop's URL if the page should redirect there. It does if the request was paid here, or cancelled while the page
-   * is open.
-   */
+  /** The shop's URL if the page should redirect there. */
   private destination(): string | null {
-    const { status, redirect_url, cancel_url, amount_paid } = this.checkout;
-    // A prompt of the wallet is open. The customer must first decline it.
+    // The customer must decline the open wallet prompt first.
     if (this.flow.isPromptOpen) return null;
-    if (status === "completed" && (this.wasInFlight || this.outbox.hasSent)) return webUrl(redirect_url);
-    // A customer who paid a cancelled request must have time to read about the money.
-    const isUnpaid = !this.isInFlight() && amount_paid.raw === "0" && this.unbound() === null;
-    return status === "cancelled" && this.wasCancelledHere && isUnpaid ? webUrl(cancel_url) : null;
-  }
-
-  private showConnection(isUp: boolean): void {
-    const line = byId("connection");
-    line.textContent = isUp ? "" : copy.connectionLost;
-    line.hidden = isUp;
-    if (!isUp) this.panel.announce(copy.connectionLost);
+    return destinationOf(this.checkout, this.underWay, {
+      wasPaidHere: this.wasInFlight || this.outbox.hasSent,
+      wasCancelledHere: this.wasCancelledHere,
+    });
   }
 }
 

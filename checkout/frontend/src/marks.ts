@@ -12,7 +12,7 @@ export function withoutMarks(text: string): string {
   return text.replace(MARKS, "");
 }
 
-/** The parts of a text. They are alternately outside and between marks. */
+/** The parts of a text, alternately outside and between marks. */
 export function partsOf(text: string): string[] {
   return text.split(/\u2068([^\u2068\u2069]*)\u2069/);
 }

@@ -1,6 +1,6 @@
 /**
- * The checkout and the shop's page around it send each other these messages, by postMessage. They contain only the
- * request's id and status. They prove nothing: the shop's server must check the status.
+ * The checkout and the shop's page around it send each other these messages, by postMessage. A message contains only
+ * the request's id and status. A message proves nothing: the shop's server must check the status.
  */
 
 export const VERSION = 1;
@@ -9,7 +9,7 @@ export const VERSION = 1;
 export interface Hello {
   quittance: typeof VERSION;
   type: "hello";
-  /** Whether the shop's page can close the checkout. It can if the checkout is an overlay. */
+  /** Whether the shop's page can close the checkout. An overlay can be closed; a checkout inside an element can't. */
   closable: boolean;
 }
 

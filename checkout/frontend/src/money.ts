@@ -32,8 +32,8 @@ export function less(amount: Amount, part: Amount): Amount {
 }
 
 /**
- * Format a wallet's balance for a row. It has six fraction digits, from 1,000 on two, and from 1,000,000 on none. It is
- * rounded down, so that it isn't more than there is.
+ * Format a wallet's balance for a row. The text has six fraction digits, from 1,000 on two, and from 1,000,000 on none.
+ * Round down, so that the text isn't more than the balance.
  */
 export function held(amount: Amount): string {
   const [digits = "0", fraction = ""] = amount.formatted.split(".");
@@ -48,8 +48,7 @@ export function held(amount: Amount): string {
 }
 
 /**
- * Format an amount that a wallet needs, with as many digits as `held`. It is rounded up, because less would not be
- * enough.
+ * Format an amount that a wallet needs, with as many digits as `held`. Round up, because less would not be enough.
  */
 export function needed(amount: Amount): string {
   const [whole = "0", fraction = ""] = roundedUp(amount).split(".");
@@ -57,8 +56,8 @@ export function needed(amount: Amount): string {
 }
 
 /**
- * Format an amount that leaves a wallet, with eight significant digits. It is rounded up, so that no more leaves the
- * wallet than shown.
+ * Format an amount that leaves a wallet, with eight significant digits. Round up, so that no more leaves the wallet
+ * than shown.
  */
 export function costs(amount: Amount): string {
   return inDigits(roundedUp(amount));
@@ -75,7 +74,7 @@ function roundedUp(amount: Amount): string {
   return joined(digits.slice(0, point), digits.slice(point), Math.min(2, amount.decimals));
 }
 
-/** Format an estimate. It has three significant digits, or the whole part if that has more. */
+/** Format an estimate with three significant digits, or as its whole part if that has more digits. */
 export function about(amount: Amount): string {
   const text = exact(amount);
   const [whole = "", fraction = ""] = text.split(".");

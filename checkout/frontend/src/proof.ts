@@ -1,4 +1,4 @@
-/** Lets a wallet in this browser fill in the payer proof forms. They also work without this script. */
+/** Lets a wallet in this browser fill in the payer proof forms. The forms also work without this script. */
 
 import { copy } from "./copy";
 import { button, byId, el } from "./dom";

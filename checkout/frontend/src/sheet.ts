@@ -1,4 +1,4 @@
-/** The script of the pages beside the checkout. It adds the copy buttons. Without it, the pages work too. */
+/** The script of the pages beside the checkout. The script adds the copy buttons. Without it, the pages work too. */
 
 import { byId, enableCopyButtons } from "./dom";
 

@@ -5,7 +5,7 @@ import { button, el } from "../src/dom";
 import { untranslated } from "../src/language";
 import { withoutMarks } from "../src/marks";
 
-/** The texts that browsers keep when they translate the page. */
+/** The texts that a browser's page translation must not change. */
 const kept = (element: Element): string[] =>
   [...element.querySelectorAll("[translate=no]")].map(({ textContent }) => textContent ?? "");
 

@@ -11,7 +11,7 @@ async function pageIn(lang: string): Promise<Language> {
 
 beforeEach(() => vi.resetModules());
 
-// The files after this one load their modules from a page in English again.
+// Restore English: the test files after this one load their modules from an English page.
 afterAll(() => {
   writePage();
   vi.resetModules();

@@ -1,7 +1,7 @@
-/** Recomputes deposit addresses and builds sweeps. It works offline, without an API key. */
+/** Recomputes deposit addresses and builds sweeps, offline and without an API key. */
 import { keccak256 } from "./keccak.js";
 
-/** The factory of deposit addresses. It has this address on every EVM chain. If a chain lacks it, deploy it there. */
+/** The factory of deposit addresses, at the same address on every EVM chain. If a chain lacks it, deploy it there. */
 export const FACTORY = "0xc29d159942722399849F7575503fBd827902b879";
 
 /** The maximum gas of one sweep in a batch. The transaction must still have this much gas at its last sweep. */
@@ -105,7 +105,8 @@ export function recipientOf(initCode: string): string {
 }
 
 /**
- * Returns the unsigned transaction that sweeps each asset. It first deploys forwarders that don't exist yet.
+ * Returns the unsigned transaction that sweeps each asset. The transaction first deploys forwarders that don't exist
+ * yet.
  *
  * Any account may send the transaction. Send it on the chain with the money. Throws a TypeError for an empty list, or
  * for deposits of several factories.

@@ -71,8 +71,7 @@ export class UpstreamError extends QuittanceError {}
 export class APIError extends QuittanceError {}
 
 /**
- * There was no response. So it is unknown whether the call took effect. It is safe to retry with the same
- * `idempotencyKey`.
+ * There was no response. So it is unknown whether the call took effect. A retry with the same `idempotencyKey` is safe.
  */
 export class APIConnectionError extends QuittanceError {
   /** The connection failed, so the call had no effect. */

@@ -1,4 +1,4 @@
-/** Keccak-256, the hash of Ethereum. Node.js doesn't have it. Its SHA3-256 differs in one byte of padding. */
+/** Keccak-256, the hash of Ethereum. Node.js doesn't have it: Node.js's SHA3-256 differs in one byte of padding. */
 
 const RATE = 136;
 const MASK = 2n ** 64n - 1n;

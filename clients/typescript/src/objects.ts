@@ -356,7 +356,7 @@ export interface PaymentEventObject {
   failure_message?: string | null;
   /** Only in `payment.reorged`. False if the transaction is in the chain again. */
   reorged?: boolean;
-  /** This field and the following ones are only in events of refunds. */
+  /** `object` and the following fields are only in events of refunds. */
   object?: "refund";
   payment_id?: string | null;
   recipient_address?: string;

@@ -12,7 +12,7 @@ export interface RequestOptions {
    * with the same key.
    */
   idempotencyKey?: string;
-  /** The timeout of each attempt in milliseconds. It includes the whole response. */
+  /** The timeout of each attempt in milliseconds, including the whole response. */
   timeoutMs?: number;
   maxRetries?: number;
   /** Aborts the call and its retries. */
@@ -161,7 +161,7 @@ function notOurs(call: Call, status: number): string {
   return `${returned} without Quittance's JSON. Check baseUrl.`;
 }
 
-/** Return an error. Its message must not contain headers or the key. */
+/** Return an error. The message must not contain headers or the key. */
 function unreachable(call: Call, baseUrl: string, error: unknown, timeoutMs: number | null): APIConnectionError {
   const cause = (error as { cause?: { code?: unknown } }).cause?.code;
   const code = typeof cause === "string" ? cause : null;

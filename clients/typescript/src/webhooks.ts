@@ -2,7 +2,7 @@
  * Verifies that a delivery comes from Quittance. Needs no network and no framework.
  *
  * The header is `Service-Signature: t=<Unix seconds>,v1=<hex>`. The hex is the HMAC-SHA256 of the timestamp, a dot and
- * the raw body. Its key is the webhook secret. For 24 hours after a rotation, there is a `v1=` for each secret.
+ * the raw body. The HMAC's key is the webhook secret. For 24 hours after a rotation, there is a `v1=` for each secret.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 

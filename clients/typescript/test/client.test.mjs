@@ -127,7 +127,7 @@ test("a failed connection is distinguished from a broken one", async () => {
   });
 });
 
-/** A service with a list of ten objects, answered as the API does. */
+/** A fake service that lists ten objects in the API's format. */
 const listing = (calls) => async (url) => {
   const query = new URL(url).searchParams;
   calls.push(Object.fromEntries(query));

@@ -4,7 +4,7 @@ import test from "node:test";
 
 import { deposits } from "quittance";
 
-// Computed by the service; tests/unit/clients/test_deposit_vectors.py compares them.
+// The service computed these values; tests/unit/clients/test_deposit_vectors.py checks them.
 const VECTORS = JSON.parse(readFileSync(new URL("deposits.json", import.meta.url), "utf8"));
 const [{ payment_request: REQUEST, deposit: DEPOSIT, recipient: RECIPIENT }] = VECTORS.deposits;
 const TOKEN = VECTORS.sweep.token;

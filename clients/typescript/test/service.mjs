@@ -1,4 +1,4 @@
-// A fake service on loopback. It returns the responses that a test has queued, and records the requests.
+// A fake service on loopback, which returns the responses that a test has queued, and records the requests.
 import { once } from "node:events";
 import { createServer } from "node:http";
 

@@ -1,4 +1,4 @@
-// Checks of the types. The compiler checks this file. It is never run.
+// Checks of the types. The compiler checks this file, but nothing runs it.
 import { Client, webhooks, type Event, type PaymentRequest } from "../src/index.js";
 
 export async function types(client: Client): Promise<void> {

@@ -1,4 +1,4 @@
-// What takes its time: pauses and time-outs, waited for side by side.
+// Tests that wait for pauses and timeouts. They run at the same time.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 

@@ -15,7 +15,7 @@ const event = (object = OBJECT) =>
   Buffer.from(JSON.stringify({ id: "evt_1", type: "payment.succeeded", created: NOW, data: { object } }));
 const BODY = event();
 
-/** The signature of specification 6.3, made here by other means than the package's own. */
+/** A webhook's signature, computed here without the package's own code. */
 const signature = (body = BODY, secret = SECRET, at = NOW) => {
   const message = Buffer.concat([Buffer.from(`${at}.`), body]);
   return `t=${at},v1=${createHmac("sha256", secret).update(message).digest("hex")}`;

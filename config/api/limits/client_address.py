@@ -1,7 +1,7 @@
 """Find the client's address. X-Forwarded-For is trusted only for the proxies in `TRUSTED_PROXIES`.
 
-The library python-ipware is no substitute. It doesn't check whether the peer is a trusted proxy. It also skips invalid
-entries, and then counts the proxies wrongly.
+The library python-ipware is no substitute. The library doesn't check whether the peer is a trusted proxy. The library
+also skips invalid entries, and then counts the proxies wrongly.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ def forwarded_address(peer_text: str, lines: Iterable[str]) -> Address | None:
             return peer
         return forwarded[-min(trusted, len(forwarded))] or peer
     client = peer
-    # A peer without an address uses a Unix socket. It is on this machine, so it is trusted.
+    # A peer without an address uses a Unix socket on this machine, so the peer is trusted.
     for entry in reversed(forwarded):
         if client is not None and not any(client in network for network in trusted):
             break
@@ -61,7 +61,7 @@ def identity_of(address: Address | None) -> str:
 
 
 def client_digest(request: HttpRequest) -> str:
-    """Return an HMAC of the client's identity, in 64 hex characters. It doesn't reveal the address."""
+    """Return an HMAC of the client's identity, in 64 hex characters that don't reveal the address."""
     return salted_hmac("quittance.client", client_identity(request), algorithm="sha256").hexdigest()
 
 

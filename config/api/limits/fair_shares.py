@@ -54,7 +54,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Spent:
-    """A rejected call. It is not counted."""
+    """A rejected call, which is not counted."""
 
     retry_after: int
     """Seconds, at least 1."""

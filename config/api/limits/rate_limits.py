@@ -96,7 +96,7 @@ def _seconds_until_free(
 ) -> float:
     """Return the seconds until one more call is allowed.
 
-    All calls of the current window count. Those of the previous window count less and less. (The library's own function
+    All calls of the current window count. Calls of the previous window count less and less. (The library's own function
     for this returns None if the first and the last call came in the same millisecond.)
     """
     if current >= amount:
@@ -122,7 +122,7 @@ class _Availability:
                 return True
             if time.monotonic() < self._next_try_at:
                 return False
-            # This caller tries again. Meanwhile the others skip Redis.
+            # The current caller tries Redis again. Meanwhile, other callers skip Redis.
             self._next_try_at = time.monotonic() + _PAUSE_SECONDS
             return True
 

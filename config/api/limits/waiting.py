@@ -16,7 +16,7 @@ from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 
-# A web process has 16 threads (`config/gunicorn.py`). The other four serve calls that need only the database.
+# A web process has 16 threads (`config/gunicorn.py`). Four of them stay free for calls that need only the database.
 MAX_WAITING = 12
 MAX_FOR_ONE_PARTY = 8
 RETRY_AFTER_SECONDS = 2

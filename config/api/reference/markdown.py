@@ -54,5 +54,5 @@ def _constant(html: str) -> Any:
 
 
 def _safe(html: str) -> SafeString:
-    # The parser escapes the text, so the HTML is safe. It writes line feeds only between blocks.
+    # The parser escapes the text, so the HTML is safe. The parser writes line feeds only between blocks.
     return mark_safe(html.replace("\n", ""))  # noqa: S308

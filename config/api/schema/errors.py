@@ -165,7 +165,7 @@ _HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
 
 
 def error_responses(codes: Iterable[ErrorCode]) -> dict[str, dict[str, Any]]:
-    """Return one response per HTTP status. Its description lists the codes of that status."""
+    """Return one response per HTTP status. Each response's description lists the codes of its status."""
     by_status: dict[int, list[ErrorCode]] = {}
     for code in ErrorCode:  # in the enumeration's order
         if code in codes:

@@ -250,7 +250,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     names = {tuple(schema["enum"]): name for name, schema in schemas.items() if "enum" in schema}
     calls = import_string(_WEBHOOKS)()
     tidied: dict[str, Any] = _tidied({**result, "webhooks": calls, "components": {}}, names)
-    # Only an enumeration's own component lists its values. The other schemas refer to it.
+    # Only an enumeration's own component lists the values. Other schemas refer to this component.
     described_here = {
         name: schema if "enum" in schema else _tidied(schema, names)
         for name, schema in sorted(schemas.items())

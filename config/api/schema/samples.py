@@ -115,7 +115,7 @@ def _typescript(
         )
     result, call, positional = _CLIENT[name]
     fields = {**query, **(body or {})}
-    # In TypeScript, `outcome` is a separate argument. The other fields of a body are one object.
+    # In TypeScript, `outcome` is a separate argument, and the other fields of a body are one object.
     separate = [fields.pop(each) for each in positional if each in fields and each != "since"]
     key = _IDEMPOTENCY_KEY if name == _KEYED else None
     server = address.split("/api/")[0]

@@ -89,7 +89,7 @@ def _marked(schema: dict[str, Any], marks: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _choice(schema: dict[str, Any], mark: Choices) -> dict[str, Any]:
-    """Return an enumeration in drf-spectacular's format. Its hook then gives the enumeration a name."""
+    """Return an enumeration in drf-spectacular's format. drf-spectacular's hook then gives the enumeration a name."""
     values: list[str | None] = [value for value, _ in mark.choices]
     if "null" in schema["type"]:
         values.append(None)

@@ -39,7 +39,7 @@ class SchemaView(APIView):
 
 @cache
 def described_as(form: str) -> bytes:
-    """Return the document as UTF-8 bytes. It is cached, because it doesn't change while the process runs."""
+    """Return the document as UTF-8 bytes. Cached, because the document doesn't change while the process runs."""
     schema = SchemaGenerator().get_schema(request=None, public=True)
     plain = json.dumps(schema, default=str, ensure_ascii=False)
     if form == "json":

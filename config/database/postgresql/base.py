@@ -1,8 +1,8 @@
 """Django's PostgreSQL backend with two changes: a cheaper check of connections, and no connections to a standby.
 
-Django checks a pool's connection with a statement, each time a request gets one. This backend needs no round trip: it
-only checks whether the server has closed the socket. If the server is unreachable, the kernel notices it within about
-ten seconds (`config.environment.keepalives`).
+Django checks a pool's connection with a statement, each time a request gets one. This backend only checks whether the
+server has closed the socket, without a round trip. If the server is unreachable, the kernel notices it within about ten
+seconds (`config.environment.keepalives`).
 
 A primary that becomes a standby keeps its connections open, but rejects writes. After such an error, this backend
 closes all connections of the pool. New ones reach the new primary by DNS, a proxy or `target_session_attrs`.
@@ -56,9 +56,10 @@ class _ErrorWrapper(DatabaseErrorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's wrapper. Its pool checks the socket instead of sending a statement."""
+    """Django's wrapper, with a pool that checks the socket instead of sending a statement."""
 
-    # If every server is read-only, each write fails. This pause keeps each of them from replacing all connections.
+    # If every server is read-only, each write fails. Without this pause, each failed write would replace all
+    # connections.
     _DRAIN_PAUSE_SECONDS = 1.0
     _drained_at: ClassVar[float] = 0.0
 

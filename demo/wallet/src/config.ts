@@ -14,7 +14,7 @@ export interface SolanaConfig {
   /** The 32 bytes of the key's seed, in hex. */
   privateKey: string;
   chain: Chain;
-  /** Symbols by mint. They are here, because the chain doesn't store them. */
+  /** Symbols by mint, because the chain doesn't store symbols. */
   symbols: Record<string, string>;
 }
 

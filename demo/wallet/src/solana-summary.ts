@@ -126,7 +126,7 @@ async function ownerOf(chain: Chain, account: string): Promise<string | null> {
   return typeof owner === "string" ? owner : null;
 }
 
-/** The deposit for a new token account. It is 0 if the account exists. */
+/** The deposit for a new token account, or 0 if the account exists. */
 async function depositFor(chain: Chain, account: string): Promise<bigint> {
   const options = { encoding: "base64", ...CONFIRMED };
   const { value } = await ask<{ value: unknown }>(chain, "getAccountInfo", [account, options]);

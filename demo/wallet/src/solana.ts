@@ -29,7 +29,7 @@ const CHAIN = "solana:localnet";
 const CONNECTED = "demo-wallet:solana-connected";
 const SIGNATURE = 64;
 
-/** Register the wallet through the Wallet Standard. It works whether the page or the wallet loads first. */
+/** Register the wallet through the Wallet Standard, whether the page or the wallet loads first. */
 export function registerSolanaWallet(config: SolanaConfig, name: string, icon: string): void {
   const wallet = new DemoSolanaWallet(config, name, icon);
   const register = (api: { register(wallet: DemoSolanaWallet): void }) => api.register(wallet);
@@ -121,7 +121,7 @@ class DemoSolanaWallet {
     return { signature };
   }
 
-  /** Sign a payment that another account sends. That account also pays the network fee. */
+  /** Sign a payment that another account sends. The sending account also pays the network fee. */
   async #signTransaction({ account, transaction }: Asked): Promise<{ signedTransaction: Uint8Array }> {
     this.#mustBeOurs(account);
     const { chain, symbols } = this.config;

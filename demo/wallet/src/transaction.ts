@@ -216,7 +216,7 @@ async function readNumber(chain: Chain, token: Address, data: string): Promise<b
   return answer && hexToBigInt(size(answer) > 32 ? slice(answer, 0, 32) : answer);
 }
 
-/** A token's symbol. It is an ABI string or, in old tokens, 32 bytes. */
+/** A token's symbol: an ABI string or, in old tokens, 32 bytes. */
 async function readSymbol(chain: Chain, token: Address): Promise<string> {
   const answer = await read(chain, token, SYMBOL);
   if (!answer) return "unknown token";
@@ -238,7 +238,7 @@ function group(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** Format an amount with at most six fraction digits. It is rounded down. */
+/** Format an amount with at most six fraction digits, rounded down. */
 export function shorten(amount: bigint, decimals: number): string {
   const [whole, fraction = ""] = formatUnits(amount, decimals).split(".");
   const kept = fraction.slice(0, 6).replace(/0+$/, "");

@@ -1,4 +1,4 @@
-"""The portal's page that creates a payment request or a payment link. It calls the same services as the API."""
+"""The portal's page that creates a payment request or a payment link, with the same services as the API."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 

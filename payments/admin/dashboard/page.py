@@ -1,6 +1,6 @@
 """The admin's dashboard: daily statistics, chain health, and what needs attention.
 
-It is fast, because it reads only small tables and indexes. It queries no node and counts no large table.
+The dashboard is fast: it reads only small tables and indexes, queries no node and counts no large table.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Sponsored payments on the dashboard: the operator's gas accounts, and the fees that they paid for customers.
 
-Amounts are in each chain's native coin. They are decimal text, never floats.
+Amounts are in each chain's native coin. Each amount is decimal text, never a float.
 """
 
 from datetime import datetime

@@ -119,7 +119,7 @@ def _rejects_pair(body: Any) -> bool:
 
 
 class WholeList(Generic[Whole]):
-    """A list of rates that one call returns. It is reused for `seconds` (default: LIST_SECONDS).
+    """A list of rates that one call returns. The list is reused for `seconds` (default: LIST_SECONDS).
 
     Each entry keeps its own time. If a call fails, the last list is used until its entries are too old. Raises
     ProviderDown if there is no list.

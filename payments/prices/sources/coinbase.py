@@ -1,8 +1,8 @@
 """Coinbase Exchange: the last trade of a pair (https://docs.cdp.coinbase.com, "Get product ticker").
 
-It trades coins for USD and other currencies, but no currency for USD. So the value of EUR is computed from two
-trades of one coin: in EUR and in USD. There is no rate of USDC, because Coinbase trades dollars and USDC in one
-order book.
+Coinbase trades coins for USD and other currencies, but no currency for USD. So the value of EUR is computed
+from two trades of one coin: in EUR and in USD. There is no rate of USDC, because Coinbase trades dollars and
+USDC in one order book.
 """
 
 from collections.abc import Collection, Iterable

@@ -1,7 +1,7 @@
 """CoinGecko: averages over many exchanges (https://docs.coingecko.com, "Coin Price by IDs"). One call returns all.
 
-It prices coins in many currencies. The value of a currency is computed from Bitcoin's prices in it and in dollars.
-Without an API key, it allows few calls a minute and updates once a minute.
+CoinGecko prices coins in many currencies. The value of a currency is computed from two prices of Bitcoin: in that
+currency and in dollars. Without an API key, CoinGecko allows few calls a minute and updates once a minute.
 """
 
 from collections.abc import Collection, Iterable, Mapping

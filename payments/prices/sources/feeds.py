@@ -1,8 +1,8 @@
 """Price feeds: contracts (`AggregatorV3Interface`) that publish prices on a chain. Our own nodes read them.
 
 The catalogue lists a chain's feeds: `{"pair": "ETH/USD", "address": "0x…", "heartbeat": 3600}`. A feed updates at
-least once in each heartbeat (in seconds). It is stale after 1.1 heartbeats. The same pair on two chains is two
-sources.
+least once in each heartbeat (in seconds). A price is stale after 1.1 heartbeats. The same pair on two chains
+is two sources.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Kraken: the last trade of a pair (https://docs.kraken.com/api, "Get Recent Trades").
 
-A trade has a time, and a price that was really paid. Kraken's ticker has no time. Its order book has only offers,
-which cost nothing to place. Each pair needs one call of a few hundred bytes.
+A trade has a time, and a price that was really paid. Kraken's ticker has no time. Kraken's order book has only
+offers, which cost nothing to place. Each pair needs one call of a few hundred bytes.
 """
 
 from collections.abc import Collection, Iterable

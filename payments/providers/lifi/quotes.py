@@ -93,7 +93,7 @@ def _target(terms: Json) -> Side:
 
 
 def _token_chain(terms: Json, chain: str, token: str) -> int:
-    """Return a side's chain. It must be the chain of its token."""
+    """Return a side's chain, which must be the chain of its token."""
     chain_id = reading.chain_id(terms.get(chain))
     of_token = reading.chain_id(reading.members(terms.get(token), token).get("chainId"))
     _require_equal(chain_id, of_token, chain)
@@ -199,7 +199,7 @@ def _require_equal(one: object, other: object, what: str) -> None:
 
 
 def no_offer_from(body: Json) -> NoOffer:
-    """Return why LI.FI doesn't quote. Its errors have two forms."""
+    """Return why LI.FI doesn't quote. LI.FI's errors have two forms."""
     codes = set(_tool_errors(body.get("errors")))
     return NoOffer(
         next((ours for theirs, ours in _TOOL_ERRORS.items() if theirs in codes), NoOfferCode.NO_ROUTE)

@@ -36,9 +36,9 @@ def is_invalid(body: Any) -> bool:
 def status_from(body: Any, tracking: Json, source_hash: str) -> SwapStatus:
     """Parse LI.FI's status of the swap that `source_hash` started.
 
-    LI.FI also finds swaps by the hash of a delivery or of another transfer. So the response must have this hash. It
-    must also have the quote's id, if it has an id. Otherwise the swap is UNKNOWN. A status that we don't know is
-    BRIDGING. Raises ProviderDown for a delivery without its transaction.
+    LI.FI also finds swaps by the hash of a delivery or of another transfer. So the response must have this hash. If
+    the response has a quote's id, it must be the id of this quote. Otherwise the swap is UNKNOWN. A status that we
+    don't know is BRIDGING. Raises ProviderDown for a delivery without its transaction.
     """
     fields = reading.members(body, "status")
     status = reading.word(fields.get("status"), "status")

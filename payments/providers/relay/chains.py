@@ -1,7 +1,7 @@
 """Map Relay's chain numbers and names to our chain ids.
 
-Relay's API uses numbers: the chain id on EVM, its own numbers elsewhere. Its orders use names. A chain that is not
-in this table is not supported. Source of the names: relayprotocol/relay-settlement, packages/networks.
+Relay's API uses numbers: the chain id on EVM, its own numbers elsewhere. Relay's orders use names. A chain that is
+not in this table is not supported. Source of the names: relayprotocol/relay-settlement, packages/networks.
 """
 
 from collections.abc import Sequence

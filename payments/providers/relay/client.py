@@ -86,7 +86,7 @@ class RelayProvider:
         return replace(status, state=state, destination_token=token, destination_amount=amount)
 
     def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
-        """Return the tokens that Relay accepts on these chains. They have no prices."""
+        """Return the tokens that Relay accepts on these chains, without prices."""
         response = self._api.get("/chains", {})
         if response.status >= 400:
             raise ProviderDown(f"Relay rejected the request for its chains with HTTP {response.status}")

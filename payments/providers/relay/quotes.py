@@ -21,7 +21,8 @@ logger = logging.getLogger(__name__)
 
 PROVIDER = "relay"
 LONGEST_DURATION = 30 * 24 * 3600
-# The customer has to read the quote, sign it, and have the deposit mined. That takes up to this long.
+# The customer has to read the quote, sign it, and have the deposit mined. All three together take up to this
+# long.
 SHORTEST_ORDER_SECONDS = 300
 _APPROVE = bytes.fromhex("095ea7b3")  # approve(address,uint256)
 _APPROVE_BYTES = 4 + 2 * 32

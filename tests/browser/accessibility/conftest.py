@@ -1,4 +1,4 @@
-"""The checkout of a merchant with a hard choice of colours, on a live server, and a browser with wallets."""
+"""The checkout on a live server. Its merchant chose colours that are hard to read."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +12,6 @@ COLOURS = {"accent_colour": "#ffd400", "background_colour": "#8a8d00"}
 
 @pytest.fixture
 def order(order: Callable[..., dict[str, Any]], merchant: Merchant) -> Callable[..., dict[str, Any]]:
-    """The usual order, of a merchant with a hard choice of colours."""
+    """The default request of a merchant whose colours are hard to read."""
     Merchant.objects.filter(pk=merchant.pk).update(support_email="help@shop.example", **COLOURS)
     return order

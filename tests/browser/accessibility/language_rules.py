@@ -1,4 +1,4 @@
-"""The rules for a page in each language: its words fit and are complete; amounts and addresses run left to right."""
+"""The checks for a page in each language: texts fit and none is missing; amounts and addresses run left to right."""
 
 from playwright.sync_api import Page
 
@@ -9,7 +9,7 @@ _RIGHT_TO_LEFT = {"ar"}
 _BY_AXE = {"ar", "de"}
 # Colours are the same in all languages.
 _RULES = {**RULES, "rules": {"target-size": {"enabled": True}, "color-contrast": {"enabled": False}}}
-# Amounts with their symbols, addresses and hashes whose characters don't run from left to right on a line.
+# Finds amounts, addresses and hashes in which a character is to the left of the one before it.
 _TURNED = r"""() => {
   const kept = /[<$]*\d(?:[\d.,:-]*\d)?(?: ?(?:USDC|DAI|ETH|SOL))?|0x[\da-fA-F]+|[1-9A-HJ-NP-Za-km-z]{32,}/g;
   const isTurned = (node, { index, 0: text }) => {
@@ -33,16 +33,17 @@ _TURNED = r"""() => {
   }
   return turned;
 }"""
-# Digits of other scripts, placeholders that are not filled in, and values that are no text.
+# Finds digits of other scripts, unfilled placeholders, and values such as `undefined`.
 _UNFILLED = (
     r"""() => document.body.innerText.match(/[٠-٩۰-۹०-९０-９]|\{\w+\}|undefined|\[object|NaN/g) ?? []"""
 )
 
 
 def assert_reads_in(page: Page, tag: str) -> None:
-    """Check the page against the rules of its language; its window is 320 px wide afterwards.
+    """Check the page against the rules of its language. Leaves its window 320 px wide.
 
-    axe's other rules depend on the markup, not on the words: they run for the longest words, and from right to left.
+    axe's other rules depend on the markup, not on the words. So axe runs only for the languages in `_BY_AXE`:
+    those with the longest words, and right-to-left ones.
     """
     assert tag in LANGUAGES
     root = page.locator("html")

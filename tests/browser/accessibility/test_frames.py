@@ -1,4 +1,4 @@
-"""In a shop's page, over it or in place, the checkout is accessible, and is paid by keyboard alone."""
+"""In a dialog or a frame of a shop's page, the checkout is accessible, and a keyboard is enough to pay."""
 
 from playwright.sync_api import Frame, Page, expect
 
@@ -10,7 +10,7 @@ from tests.support.accessibility.page_rules import RULES, SPACED, demand_none, v
 from tests.support.embedding.shop import Shop
 from tests.support.wallets.stub import NAME
 
-# The shop's page is not ours: best practices don't apply to it.
+# The shop's page is not part of the product, so axe's best practices don't apply to it.
 _OF_WCAG = {**RULES, "runOnly": [rule for rule in RULES["runOnly"] if rule != "best-practice"]}
 
 
@@ -21,7 +21,7 @@ def checkout_of(page: Page) -> Frame:
 
 
 def expect_accessible(page: Page) -> None:
-    """Check both documents, on a desktop and on a phone, in light and in dark."""
+    """Check the shop's page and the checkout on a desktop and a phone, in light and dark colours."""
     inside = checkout_of(page)
     for size in (DESKTOP, PHONE):
         page.set_viewport_size(size)
@@ -39,7 +39,7 @@ def expect_accessible(page: Page) -> None:
 def test_dialog_is_accessible_and_paid_by_keyboard(
     page: Page, shop: Shop, create: Create, add_wallet: AddWallet, local_chain: LocalChain
 ) -> None:
-    # Browsers may block the storage in which the wallet keeps its connection.
+    # The wallet keeps its connection in storage, which browsers may block inside a frame.
     account = {"gives": [local_chain.payer]}
     accounts = {"eth_requestAccounts": [account], "eth_accounts": [account] * 5}
     add_wallet(answers={**accounts, "eth_sendTransaction": ["never"]})

@@ -1,4 +1,4 @@
-"""In each of its languages the page fits, has all its words, and writes amounts in the language's format."""
+"""In every language, the page fits, no text is missing, and amounts have the language's number format."""
 
 import re
 from typing import Any
@@ -58,7 +58,7 @@ def test_way_to_pay_reads_well_in_each_language(
 def test_payment_and_its_end_read_well_in_each_language(
     page: Page, create: Create, chain: Chain, tag: str
 ) -> None:
-    # The shop doesn't respond, so that the page stays.
+    # The shop doesn't respond, so the browser stays on the checkout.
     hold(page, f"{SHOP}/**")
     order = create(redirect_url=f"{SHOP}/thanks")
     new_payment(request_id=order["id"], chain=chain, transaction_hash=HASH, status="processing")
@@ -101,7 +101,7 @@ def test_pages_without_scripts_read_well_in_each_language(page: Page, create: Cr
 
 
 def _expect(page: Page, screen: str, tag: str, *, name: str = "") -> None:
-    """Wait for the screen, check it, and check that all amounts are written as the language writes numbers."""
+    """Wait for the screen and check it, with the language's number format in all amounts."""
     expect(page.locator("#panel")).to_have_attribute("data-screen", screen)
     expect(page.locator("#panel-heading")).to_be_visible()
     picture(page, f"{name or screen} in {tag}")
@@ -113,6 +113,6 @@ def _expect(page: Page, screen: str, tag: str, *, name: str = "") -> None:
 
 
 def _change(page: Page, **columns: Any) -> None:
-    """Change the stored payment, and have the page poll."""
+    """Change the stored payment; have the page poll."""
     change(Payment.objects, **columns)
     refresh(page)

@@ -1,4 +1,4 @@
-"""The page follows customers' own colours, more contrast and less motion."""
+"""The page follows the customer's system settings: forced colours, more contrast, less motion."""
 
 import base64
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from tests.support.wallets.sent_here import sent_here
 from tests.support.wallets.stub import NAME
 
 _CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "resultTypes": ["violations"]}
-# Controls, and boxes that otherwise differ by their background only, have a visible edge.
+# Finds controls without a visible edge, and boxes that only their background sets apart.
 _UNEDGED = """() => {
   const things = "button, input:not([type=hidden]), select, .button, .notice, .transaction, .tick, progress, .tag";
   const ground = getComputedStyle(document.body).backgroundColor;
@@ -38,7 +38,7 @@ _RING = """() => {
   const isSeen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2 && outlineColor !== backgroundColor;
   return [element.outerHTML.slice(0, 80), isSeen];
 }"""
-# The colours of a picture, the most frequent first.
+# Returns the colours of a picture, the most frequent first.
 _COLOURS = """async (png) => {
   const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
   const bitmap = await createImageBitmap(new Blob([bytes]));
@@ -56,7 +56,7 @@ _COLOURS = """async (png) => {
 
 @pytest.fixture
 def own_colours(page: Page) -> Iterator[Page]:
-    """The page in the colours of the customer's system, white on black."""
+    """The page in a system's forced colours: white on black."""
     page.emulate_media(forced_colors="active", color_scheme="dark", reduced_motion="reduce")
     yield page
     page.emulate_media(forced_colors="none")
@@ -83,7 +83,7 @@ def marker(step: Locator) -> bytes:
 
 
 def expect_edges(page: Page) -> None:
-    """Check that in own colours everything has an edge, and that each element has a ring when Tab focuses it."""
+    """With forced colours, check that everything has an edge, and that Tab shows a focus ring on each element."""
     picture(page)
     demand_none(page.evaluate(_UNEDGED), "without an edge")
     for _ in range(40):
@@ -174,7 +174,7 @@ def test_more_contrast_leaves_no_grey_text(
     expect(help_text).to_be_visible()
     for scheme in ("light", "dark"):
         page.emulate_media(contrast="more", color_scheme=scheme)
-        # At once: the panel is drawn again when the search for wallets ends.
+        # Read all colours in one call: the panel is drawn again when the search for wallets ends.
         inks = page.evaluate(
             "['#panel .help', 'h2'].map((part) => getComputedStyle(document.querySelector(part)).color)"
         )
@@ -214,7 +214,7 @@ def test_focus_is_never_covered_at_400_percent(
     assert seen > 3
 
 
-# Some of what has the focus is in view, with nothing before it (WCAG 2.4.11).
+# Finds focused elements that are hidden behind others or outside the window (WCAG 2.4.11).
 _COVERED = """() => {
   const { activeElement: element } = document;
   if (element === document.body) return null;

@@ -1,4 +1,4 @@
-"""Proving an address before sending from it by hand is accessible, with scripts and without (WCAG 2.2 AA)."""
+"""The payer proof before a payment by hand is accessible (WCAG 2.2 AA), with and without scripts."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Sending by hand and the receipt are accessible, with scripts and without (WCAG 2.2 AA)."""
+"""The pages for paying by hand and for the receipt are accessible (WCAG 2.2 AA), with and without scripts."""
 
 import re
 from collections.abc import Callable

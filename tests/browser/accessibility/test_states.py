@@ -28,7 +28,7 @@ LATE = timezone.now() - timedelta(hours=1)
 
 @dataclass(frozen=True)
 class State:
-    """A page: its heading and a text on it without scripts, and what the stored request and payment have."""
+    """The expected heading and text (without scripts) of a page, and the stored columns that lead to it."""
 
     heading: str
     text: str
@@ -90,7 +90,7 @@ STATES = {
 
 
 def _store(name: str, create: Create) -> str:
-    """Store the state; return the address of its page."""
+    """Store the state; return the URL of its page."""
     order = create(
         description="Two loaves, sliced, and a box of Kümmelbrötchen",
         redirect_url="https://shop.example/thanks",
@@ -103,7 +103,7 @@ def _store(name: str, create: Create) -> str:
     if state.payment:
         common = {"request_id": order["id"], "chain_id": order["chain_id"], "transaction_hash": HASH}
         created = new_payment(**{**common, **state.payment})
-        # `created_at` is set when a row is created.
+        # Creating the row sets `created_at`, so it is changed afterwards.
         change(created, **state.payment)
     PaymentRequest.objects.filter(pk=order["id"]).update(**state.request)
     if name.startswith("switched off"):

@@ -1,4 +1,4 @@
-"""The list of what a wallet can pay with is accessible in each of its forms, and no number in it breaks."""
+"""The list of a wallet's tokens is accessible in all its forms, and no number in it wraps."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ELSEWHERE = 777
 
 @pytest.fixture(autouse=True)
 def routed(service: str, settings: Any, dai: Token, ether: Token) -> None:  # in the catalogue
-    """Other tokens than the requested one are offered, on another chain as well."""
+    """The requested token can also be paid with other tokens, on this chain and another."""
     settings.ROUTING_PROVIDERS = ["lifi"]
     Chain.objects.create(id=ELSEWHERE, name="Far Chain", chain_type="evm", native_symbol="FAR")
 
@@ -97,7 +97,7 @@ def test_list_without_routes_is_accessible(
     assert_accessible(page)
 
 
-# A balance, and its text in the list in English, which never shows more than there is.
+# Balances, and their English text in the list. The text is rounded down.
 LONG = {
     "0.123456789012345678": "0.123456",
     "1234.567891234567891234": "1,234.56",
@@ -105,7 +105,7 @@ LONG = {
     "1234567890123456.0": "> 999,999,999,999",
     "0.000000000000000001": "< 0.000001",
 }
-# The balances and values on the page with their number of lines, all at one moment: the list is redrawn.
+# Counts the lines of each balance and value. One call reads them all, because the list is redrawn.
 NUMBERS = """(panel) => [...panel.querySelectorAll(".token__held > span, .token__held .piece")].map((element) => {
   const range = document.createRange();
   range.selectNodeContents(element);

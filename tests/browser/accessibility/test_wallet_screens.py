@@ -1,4 +1,4 @@
-"""With a wallet, each screen and each wait up to the sent payment is accessible, and the focus is on its heading."""
+"""With a wallet, each screen until the payment is sent is accessible. The focus is on its heading."""
 
 from typing import Any
 

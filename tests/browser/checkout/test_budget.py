@@ -1,4 +1,4 @@
-"""Before a wallet is chosen the page loads at most 55 kB, compressed, and no part of it too early."""
+"""Until the customer chooses a wallet, the page loads at most 55 kB (compressed), and nothing too early."""
 
 import gzip
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.embedding.wallets import announce
 
 MAX_BYTES = 55_000
-# With the part that Solana's wallets need, which is loaded after the first paint. Deployments serve Brotli, which is
-# 3 kB smaller than the gzip that this test measures.
+# Includes the code for Solana wallets, which loads after the first paint. This test measures gzip.
+# Deployments serve Brotli, which is 3 kB smaller.
 MAX_BYTES_ON_SOLANA = 57_000
 SOLANA_RECIPIENT = "11111111111111111111111111111112"
 
 
 def _loaded(browser: Browser, url: str, panel: str) -> dict[str, int]:
-    """Open the page until its panel has the text; return the compressed size of each response by its name."""
+    """Open the page and wait for the panel's text; return each response's compressed size by its name."""
     responses: list[Response] = []
     context = browser.new_context(viewport=PHONE)
     try:
@@ -50,7 +50,7 @@ def test_evm_page_keeps_to_the_budget_without_solana(
     live_server: LiveServer, browser: Browser, checkout: Callable[..., dict[str, Any]]
 ) -> None:
     loaded = _loaded(browser, f"{live_server.url}/pay/{checkout()['shortcode']}", "Other Wallet")
-    # The style sheet is in the page, so that the first paint waits for one response only.
+    # The page contains its style sheet, so that the first paint needs one response only.
     assert {"the page", "checkout.js"} <= loaded.keys() <= {"the page", "checkout.js", "icon.svg"}
     assert sum(loaded.values()) <= MAX_BYTES, loaded
 
@@ -88,7 +88,7 @@ def test_script_that_fails_to_load_is_named_in_place_of_wallets(
         expect(page.locator(".foot")).to_be_visible()
         if failure == "no response":
             expect(page.locator("#unloaded")).to_be_hidden()
-            # Instead of waiting for them.
+            # Skip the animations instead of waiting for them.
             page.evaluate("document.getAnimations().forEach((animation) => animation.finish())")
         expect(page.locator("#unloaded")).to_have_text(
             "Part of this page couldn’t be loaded. Check your connection, then reload the page."
@@ -139,7 +139,7 @@ def test_page_that_offers_an_address_keeps_to_the_budget(
 ) -> None:
     Merchant.objects.update(deposit_addresses=True)
     loaded = _loaded(browser, f"{live_server.url}/pay/{checkout()['shortcode']}", "Other Wallet")
-    # The screen of the address is loaded when the customer chooses it.
+    # The screen with the deposit address loads when the customer chooses it.
     assert loaded.keys() <= {"the page", "checkout.js", "icon.svg"}
     assert sum(loaded.values()) <= MAX_BYTES, loaded
 

@@ -1,4 +1,4 @@
-"""Paying by the deposit address: a plain transfer on a real chain, with no wallet connected to the page."""
+"""Payment to the deposit address: a plain transfer on a real chain, without a connected wallet."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -33,7 +33,7 @@ CONFIRMATIONS = 3
 def world(local_chain: LocalChain, chain: Chain, merchant: Merchant) -> DepositWorld:
     world = DepositWorld(local_chain)
     world.prepare()
-    local_chain.rpc("anvil_mine", "0x60")  # the factory has to be finalized
+    local_chain.rpc("anvil_mine", "0x60")  # needed: the factory's block must be final
     Chain.objects.filter(pk=chain.pk).update(confirmations=str(CONFIRMATIONS))
     Merchant.objects.filter(pk=merchant.pk).update(
         deposit_addresses=True, support_email="help@bakery.example"
@@ -44,13 +44,13 @@ def world(local_chain: LocalChain, chain: Chain, merchant: Merchant) -> DepositW
 
 @pytest.fixture
 def order(world: DepositWorld, order: Create) -> Create:
-    """Return a maker of bodies, each with a recipient of its own."""
+    """Return a function that makes request bodies, each with a new recipient."""
     return lambda **different: order(recipient_address=new_address(), **different)
 
 
 @pytest.fixture
 def calls(page: Page) -> list[Request]:
-    """The page's calls for the address."""
+    """The page's calls for the deposit address."""
     made: list[Request] = []
     page.on("request", lambda request: request.url.endswith("/deposit-address") and made.append(request))
     return made
@@ -64,12 +64,12 @@ def choose(page: Page, order: dict[str, Any]) -> str:
 
 
 def send(chain: LocalChain, address: str, units: int) -> str:
-    """Send USDC to the address, from an account that never saw the page."""
+    """Send USDC to the address from an account that the page doesn't know."""
     return chain.transfer(chain.usdc, address, units)
 
 
 def find(clock: Clock) -> Payment:
-    """Find what arrived, and look at it once."""
+    """Discover the transfer and verify it once."""
     clock.forward(seconds=30)
     assert discover_due(now=clock) == 1
     look(clock)
@@ -101,7 +101,7 @@ def test_plain_transfer_completes_with_no_wallet_connected(
     in_view(page, way)
     picture(page, "by address, choosing the way")
     assert not calls
-    # One click leads to the address.
+    # One click opens the screen with the address.
     way.click()
     address = page.locator(ADDRESS)
     expect(address).to_be_visible()
@@ -141,7 +141,7 @@ def test_rest_of_an_underpayment_goes_to_the_same_address(
     confirm(local_chain, first, clock)
     expect(panel).to_contain_text("9.00 of 10.50 USDC received, 1.50 to go")
     expect(page.locator(ADDRESS)).to_have_text(address)
-    # A reload, as phones make of a tab in the background, keeps the address.
+    # Phones reload background tabs. The page still shows the address after a reload.
     page.reload()
     expect(page.locator(ADDRESS)).to_have_text(address)
     assert_accessible(page)

@@ -1,4 +1,4 @@
-"""A price in the merchant's currency: shown first, in the customer's format, beside the amount of the token."""
+"""A price in the merchant's currency comes first, in the customer's number format; the token's amount is beside it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,7 +41,7 @@ def test_paid_page_shows_its_amount_beside_the_tick_alone(
         page = context.new_page()
         page.goto(f"/pay/{created['shortcode']}")
         expect(page.locator(".paid-amount")).to_have_text("27.43 USDC")
-        # For screen readers, the page's heading stays.
+        # The heading keeps the token's amount for screen readers.
         expect(page.get_by_role("heading", level=1)).to_contain_text("27.43 USDC")
         expect(page.locator("h1.price")).to_have_css("width", "1px")
         context.close()

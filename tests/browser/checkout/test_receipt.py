@@ -1,4 +1,4 @@
-"""The receipt in print: one page for one payment, without what belongs to the screen."""
+"""A printed receipt: one page for one payment, without the parts that are only for the screen."""
 
 import re
 from collections.abc import Callable, Iterator

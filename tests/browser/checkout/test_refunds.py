@@ -1,4 +1,4 @@
-"""The refunds of a request on its open page: they appear and change without a reload."""
+"""An open page shows the request's refunds and their changes without a reload."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def test_refund_appears_and_changes_on_the_open_page(
     expect(refunds).to_contain_text(WAITING)
     expect(page.locator("#live")).to_contain_text(WAITING)
     expect(refunds.get_by_role("link")).to_have_attribute("href", f"/refunds/{refund.code}")
-    # One question at a time: the refund is made, so no button requests one, and the way back is not the first step.
+    # The refund already exists, so no button requests one. The back link is not the main button.
     expect(panel.get_by_role("link", name="for a refund")).to_have_count(0)
     expect(page.locator(".button--primary:visible")).to_have_count(1)
     _check(page, "refund, waiting")
@@ -62,7 +62,7 @@ def test_refund_appears_and_changes_on_the_open_page(
     pay(carrier_of(refund), refund.amount)
     _look_again(page)
     expect(refunds).to_contain_text(SENT)
-    # The amounts add up: 13.50 came, and 3.00 of it went back.
+    # The amounts match: 13.50 arrived, 3.00 was refunded.
     expect(panel).to_contain_text("has received 13.50 USDC")
     expect(amount).to_have_text("13.50")
     _check(page, "refund, sent")

@@ -1,4 +1,4 @@
-"""Sending by hand, scanning and the receipt on a phone whose browser runs no scripts."""
+"""Paying by hand, the QR code and the receipt on a phone whose browser runs no scripts."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -34,7 +34,7 @@ def origin(live_server: LiveServer, settings: Any) -> str:
 
 @pytest.fixture
 def shop(merchant: Merchant) -> Merchant:
-    """Alice's shop, with a support contact."""
+    """A shop with a support contact."""
     Merchant.objects.filter(pk=merchant.pk).update(
         support_email="help@bakery.example", accent_colour="#0b6e4f"
     )
@@ -78,13 +78,12 @@ def page(browser_without_scripts: Browser) -> Iterator[Page]:
 
 
 def fits(page: Page) -> bool:
-    """Return whether nothing is wider than the window."""
     root = page.locator("html")
     return bool(root.evaluate("(html) => html.scrollWidth <= html.clientWidth"))
 
 
 def read(page: Page) -> str:
-    """Return the visible text, with that in `noscript`, which Playwright's own search by text leaves out."""
+    """Return the visible text, including `noscript`, which Playwright's own text search skips."""
     return str(page.locator("main").evaluate("(main) => main.innerText"))
 
 
@@ -100,7 +99,7 @@ def test_sending_by_hand_leads_from_warning_to_progress(
     order = create()
     page.goto(f"{origin}/pay/{order['shortcode']}")
     expect(page.locator(".skeleton")).to_be_hidden()
-    # Nothing counts down, so no room is kept for it.
+    # The page has no countdown without scripts, and no empty space for one.
     expect(page.locator("#countdown")).to_be_hidden()
     page.get_by_role("link", name="Send it yourself").click()
     expect(page.get_by_text("Manual transfers are not credited immediately.")).to_be_visible()
@@ -153,7 +152,7 @@ def test_solana_code_can_be_scanned_without_scripts(
     code = page.locator(".scan__code svg").bounding_box()
     assert code
     assert code["width"] >= 200
-    # In the dark, too.
+    # The code is also readable in dark colours.
     ink = "(svg) => [...svg.children].map((path) => path.getAttribute('stroke') || path.getAttribute('fill'))"
     assert page.locator(".scan__code svg").evaluate(ink) == ["#fff", "#000"]
     assert fits(page)

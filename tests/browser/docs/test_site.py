@@ -29,7 +29,7 @@ def site() -> Iterator[str]:
 
 @pytest.fixture
 def outside(site: str) -> list[str]:
-    """The URLs on other hosts that pages request."""
+    """Collects the pages' requests to other hosts."""
     return []
 
 
@@ -56,7 +56,7 @@ def test_pages_fit_a_phone_and_load_from_one_host(browser: "Browser", site: str,
 
 def test_search_leads_to_the_api_call(browser: "Browser", site: str, outside: list[str]) -> None:
     page = _page(browser, site, DESKTOP, outside)
-    # The theme searches in a worker, once it has loaded the index of all pages.
+    # The theme's search starts once a worker has loaded the index of all pages.
     with page.expect_response(lambda response: response.url.endswith("search_index.json"), timeout=120_000):
         page.goto(site + "/")
         page.get_by_role("textbox", name="Search").click()
@@ -73,7 +73,7 @@ def test_search_leads_to_the_api_call(browser: "Browser", site: str, outside: li
 def test_diagrams_are_drawn_on_the_page(browser: "Browser", site: str, outside: list[str]) -> None:
     page = _page(browser, site, DESKTOP, outside)
     page.goto(site + "/states/")
-    # The theme draws each into a closed shadow tree, which leaves a block with a height in place of the text.
+    # The theme draws each diagram into a closed shadow tree. Outside, only a block with a height is visible.
     page.wait_for_function(
         "() => { const all = document.querySelectorAll('div.mermaid');"
         " return all.length === 4 && [...all].every((one) => one.offsetHeight > 100); }"

@@ -1,4 +1,4 @@
-"""A page without wallets: those in a frame come from tests/support/embedding/wallets.py."""
+"""A page without wallets. The wallets inside frames come from tests/support/embedding/wallets.py."""
 
 from collections.abc import Iterator
 

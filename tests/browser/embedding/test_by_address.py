@@ -1,4 +1,4 @@
-"""The deposit address in a checkout over the shop's page: all that the customer copies is in view at once."""
+"""The deposit address in a checkout over the shop's page: all values to copy are visible without scrolling."""
 
 from collections.abc import Callable
 from typing import Any

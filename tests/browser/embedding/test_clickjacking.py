@@ -1,4 +1,4 @@
-"""A checkout can't be framed by a page that would have its customer click what they don't see."""
+"""A malicious page can't frame the checkout and trick customers into clicks on it."""
 
 from collections.abc import Callable
 from typing import Any

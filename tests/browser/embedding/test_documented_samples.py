@@ -22,7 +22,7 @@ SERVICE, PAYMENT = "https://pay.example.com", "https://pay.example.com/pay/Pq2Fz
 
 
 def shop_with(shop: Shop, sample: str, request: dict[str, Any], service: str, policy: str = "") -> str:
-    """Serve a page made of the sample alone, with this payment; return its address."""
+    """Serve a page that contains only the sample, with this payment; return its URL."""
     page = sample.replace(PAYMENT, request["payment_url"]).replace(SERVICE, service)
     return shop.put("/", f"<!doctype html>{ICON}<h1>Shop</h1>{page}", policy)
 
@@ -69,7 +69,7 @@ def test_sample_element_works_with_the_documented_policy(
     page: Page, shop: Shop, service: str, create: Create, troubles: list[str]
 ) -> None:
     entries = sample_with(PAGE, "text", "frame-src").strip().replace(SERVICE, service)
-    entries = entries.replace("script-src", "script-src 'unsafe-inline'")  # the sample's own script
+    entries = entries.replace("script-src", "script-src 'unsafe-inline'")  # the sample has an inline script
     policy = f"default-src 'none'; img-src data:; {entries}"
     page.goto(shop_with(shop, sample_with(PAGE, "html", "Quittance.mount"), create(), service, policy))
     expect(page.frame_locator("#payment iframe").locator("#amount")).to_have_text("10.50")

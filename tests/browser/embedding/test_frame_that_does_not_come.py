@@ -1,4 +1,4 @@
-"""If the checkout can't be shown in the shop's page, its own page is at most one click away."""
+"""If the frame can't load the checkout, the customer reaches the checkout's own page with one click."""
 
 import re
 from collections.abc import Callable
@@ -15,7 +15,7 @@ NOT_HERE = "The payment cannot be shown inside this page."
 
 
 def only_framed(page: Page, respond: Callable[[Route], None]) -> None:
-    """Handle the checkout's requests in frames with `respond`; its own page is unchanged."""
+    """Intercept the checkout's requests from frames with `respond`. Requests of its own page go through."""
     page.route(
         "**/pay/*",
         lambda route: respond(route) if route.request.frame.parent_frame else route.continue_(),

@@ -1,4 +1,4 @@
-"""Text of merchants, wallets, catalogues and providers runs nothing on any page."""
+"""Texts of merchants, wallets, catalogues and providers never run as code."""
 
 from collections.abc import Callable
 from typing import Any
@@ -50,11 +50,11 @@ window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
 for (const name of ["alert", "confirm", "prompt"]) window[name] = () => { window.ran = 1; };
 """
-# Elements that no page of ours has, and that run if a text becomes markup.
+# Elements that the product's pages don't use. They would run if a text were parsed as markup.
 STRANGE = (
     "iframe, object, embed, base, [onerror], [onload], [onfocus], [autofocus], main script, form[action*=':']"
 )
-# The first element of the page's own head notes blocked scripts.
+# Counts blocked scripts, from the first element of the page's head.
 FOREIGN_SCRIPT = (
     "script:not([type='application/json'], [type='importmap'], [src^='/static/checkout/'],"
     " head > script:first-child)"
@@ -77,7 +77,7 @@ def assert_nothing_ran(page: Page) -> None:
 
 
 def store(request: dict[str, Any], attack: str) -> None:
-    """Put `attack` into each field that a merchant, an operator or a provider could set."""
+    """Store `attack` in each field that a merchant, an operator or a provider can set."""
     Merchant.objects.update(display_name=attack[:100])
     Token.objects.filter(pk=request["token"]["id"]).update(name=attack[:80], symbol=attack[:20])
     Chain.objects.filter(pk=request["chain_id"]).update(name=attack[:80], native_symbol=attack[:16])
@@ -134,7 +134,7 @@ def test_hostile_query_and_fragment_run_nothing(watched: Page, create: Create) -
 def test_policy_keeps_text_from_becoming_a_script(watched: Page, create: Create) -> None:
     watched.goto(create()["payment_url"])
     for sink in SINKS:
-        # In a task of the page: the policy doesn't apply to code from developer tools.
+        # Run in a task of the page: the content security policy doesn't apply to code from developer tools.
         try_it = f"try {{ {sink}; done(''); }} catch (error) {{ done(error.name); }}"
         error = watched.evaluate(f"new Promise((done) => setTimeout(() => {{ {try_it} }}))")
         assert error in ("TypeError", "EvalError"), sink

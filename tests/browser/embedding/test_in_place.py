@@ -15,7 +15,7 @@ Create = Callable[..., dict[str, Any]]
 
 
 def mounted(page: Page, shop: Shop, request: dict[str, Any]) -> FrameLocator:
-    """Open the shop with the checkout in its element; return the checkout's frame once it has loaded."""
+    """Open the shop with the checkout in an element of its page; return the loaded checkout's frame."""
     page.goto(shop.sell(request["payment_url"]))
     page.evaluate("window.mounted = Quittance.mount('#here', options)")
     frame = page.frame_locator("#here iframe")
@@ -27,7 +27,7 @@ def test_embedded_checkout_is_as_high_as_its_content(
     page: Page, shop: Shop, create: Create, troubles: list[str]
 ) -> None:
     frame = mounted(page, shop, create())
-    # Until the page knows the wallets of this browser, a placeholder of another height stands there.
+    # The placeholder has another height, so wait until the page has searched for wallets.
     expect(frame.get_by_text("No wallet found in this browser")).to_be_visible()
     inside = page.frames[1]
     eventually(

@@ -1,4 +1,4 @@
-"""The browser rejects the page's own files if they were altered on their way."""
+"""The browser rejects the checkout's files if they were altered in transit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ def test_an_altered_script_does_not_run(page: Page, create: Create) -> None:
     with page.expect_event("console", lambda message: "integrity" in message.text):
         page.goto(create()["payment_url"])
     assert page.evaluate("window.altered") is None
-    expect(page.locator("#amount")).to_have_text("10.50")  # the page without its script
+    expect(page.locator("#amount")).to_have_text("10.50")  # the page is shown, but its script did not run
 
 
 def test_altered_import_does_not_run(page: Page, create: Create) -> None:

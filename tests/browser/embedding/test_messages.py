@@ -1,4 +1,4 @@
-"""Messages between the shop's page and the checkout: their content, their receivers, and forged ones."""
+"""Messages between the shop's page and the checkout: contents, receivers and forgeries."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ COMPLETED = {
     "status": "completed",
     "is_busy": False,
 }
-# Frames the checkout without our script, greets it, and keeps all its messages.
+# A shop's page without our script. It frames the checkout, sends the greeting and records all messages.
 BY_HAND = """<!doctype html><title>By hand</title><link rel="icon" href="data:,">
 <iframe src="{payment_url}" onload="this.contentWindow.postMessage(hello, '*')"></iframe>
 <script>
@@ -62,7 +62,7 @@ def test_shop_without_a_valid_greeting_receives_nothing(
     frame = checkout_in(page)
     frame.get_by_text("Technical details").click()
     page.keyboard.press("Escape")
-    # The response to a valid greeting shows that messages arrive.
+    # The valid greeting gets a response, which shows that messages arrive.
     page.evaluate("frames[0].postMessage({ ...hello, quittance: 2 }, '*')")
     page.evaluate("frames[0].postMessage({ ...hello, type: 'goodbye' }, '*')")
     page.evaluate("frames[0].postMessage('hello', '*')")
@@ -87,7 +87,7 @@ def test_window_beside_the_checkout_receives_nothing(
     beside = page.frame("beside")
     assert beside is not None
     beside.evaluate("parent.frames[0].postMessage({ quittance: 1, type: 'hello', closable: true }, '*')")
-    # The window around it gets a response, after all earlier messages.
+    # Messages arrive in order, so all earlier ones have arrived when this one gets its response.
     page.evaluate("addEventListener('message', (event) => (window.heard = event.data))")
     page.evaluate("frames[0].postMessage({ quittance: 1, type: 'hello', closable: true }, '*')")
     eventually(lambda: page.evaluate("window.heard !== undefined"), "the checkout responded", 10)
@@ -99,9 +99,9 @@ def test_shop_ignores_messages_of_other_windows(page: Page, shop: Shop, request_
     page.evaluate("Quittance.mount('#here', options)")
     checkout_in(page)
     eventually(lambda: len(page.evaluate("events")) == 1, "the shop got the status", 60)
-    # From the shop's own window, which any script of the page can do:
+    # A forged message from the shop's own window, where any script of the page runs:
     page.evaluate("(forged) => postMessage(forged, '*')", COMPLETED)
-    # From another site's window:
+    # A forged message from another site's window:
     with open_shop() as stranger:
         forging = f"<script>opener.postMessage({str(COMPLETED).replace('False', 'false')}, '*')</script><h1>Done</h1>"
         with page.expect_popup() as popup:

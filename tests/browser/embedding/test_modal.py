@@ -1,4 +1,4 @@
-"""The checkout over a shop's page: what a customer sees, by mouse and keyboard, and the shop's events."""
+"""The checkout in a dialog over a shop's page, by mouse and keyboard, and the events that the shop receives."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ def events(page: Page, name: str) -> list[Any]:
 
 
 def settle(page: Page, request: dict[str, Any], **change: Any) -> None:
-    """Change the stored request, and have the checkout poll."""
+    """Change the stored request; have the checkout poll."""
     PaymentRequest.objects.filter(pk=request["id"]).update(**change)
     page.frames[1].evaluate("dispatchEvent(new Event('online'))")
 

@@ -1,4 +1,4 @@
-"""No name reverses an amount, and no long name pushes it off the page."""
+"""A name can't reverse the amount's digits, and a long name can't push the amount off the page."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -19,7 +19,7 @@ Create = Callable[..., dict[str, Any]]
 CAFE = "مقهى الميناء"
 ADLAM = "\U0001e900\U0001e923\U0001e924\U0001e922\U0001e925"
 OVERRIDE, ISOLATE = "\u202e", "\u2067"
-# The characters of a text as they are painted, from left to right.
+# Returns a text's characters in the order in which they are painted, from left to right.
 SEEN = """(element) => {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), seen = [];
   for (let node; (node = walker.nextNode()); ) {
@@ -45,7 +45,7 @@ def test_amount_is_never_reversed_by_names_around_it(page: Page, create: Create,
         expect(page.locator("#amount-label")).to_be_visible()
         for place in (".paid-amount", "#panel .help >> nth=0"):
             eventually(
-                # The script may be drawing the same words again.
+                # Retry: the script may be drawing the same words at this moment.
                 lambda place=place: "10,50 USDC" in page.locator(place).evaluate(SEEN),
                 f"the amount was read as it is beside {name}",
                 10,

@@ -1,4 +1,4 @@
-"""A customer pays in a shop's page, with a wallet that works in frames, on a real chain."""
+"""A customer pays on a real chain, inside a shop's page, with a wallet that works in frames."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ Create = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def request_(page: Page, shop: Shop, create: Create, local_chain: LocalChain) -> dict[str, Any]:
-    """A request whose checkout is open over the shop's page, at the wallet's prompt."""
+    """A request whose checkout is open in the shop's page and shows the wallet's prompt."""
     request = create()
     give_wallet(page, local_chain)
     page.goto(shop.sell(request["payment_url"]))
@@ -40,7 +40,7 @@ def test_closed_dialog_follows_the_payment_to_its_end(page: Page, request_: dict
     expect(page.locator("iframe")).to_have_count(1)
     inside(page).evaluate("confirmInWallet()")
     eventually(lambda: Payment.objects.count() == 1 and page.title() != "", "the hash was submitted", 10)
-    expect(page.locator("iframe")).to_have_count(1)  # it follows the payment until the network has seen it
+    expect(page.locator("iframe")).to_have_count(1)  # stays open until the network has seen the payment
     assert look_until_decided(Payment.objects.get(), Clock()).status == "completed"
     inside(page).evaluate("dispatchEvent(new Event('online'))")
     expect(page.locator("iframe")).to_have_count(0)

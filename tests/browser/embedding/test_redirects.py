@@ -1,4 +1,4 @@
-"""A page in a browser redirects only to the address that its merchant stored."""
+"""The page redirects only to the URL that the merchant stored."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ def test_cancelled_page_redirects_to_the_stored_address(page: Page, shop: Shop, 
     query = urlencode(dict.fromkeys(NAMES, "https://evil.example/"))
     page.goto(f"{request['payment_url']}?{query}#https://evil.example/")
     expect(page.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
-    # Only a cancellation while the page is open redirects.
+    # The page redirects only if the request is cancelled while the page is open.
     PaymentRequest.objects.filter(pk=request["id"]).update(status="cancelled")
     expect(page.get_by_role("heading", name="Your basket")).to_be_visible(timeout=60_000)
     assert page.url.startswith(f"{shop.origin}/basket?")

@@ -1,4 +1,4 @@
-"""A checkout calls no host but its own service, and sends no other site its address."""
+"""A checkout calls only its own service, and its URL never reaches another site."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ def requested(page: Page) -> list[str]:
 
 @pytest.fixture
 def tempting(merchant: Merchant, chain: Chain) -> None:
-    """A merchant and a chain with addresses on other hosts, which the page must not load."""
+    """A merchant and a chain with URLs on other hosts, which the page must not load."""
     Merchant.objects.filter(pk=merchant.pk).update(
         logo_url="https://logo.example/logo.png", support_url="https://support.example/"
     )
@@ -61,7 +61,7 @@ def test_no_state_loads_anything_from_another_host(
         Payment.objects.update(status=status)
         page.goto(request["payment_url"], wait_until="networkidle")
         expect(page.locator("#panel")).to_contain_text("12121212")
-    # At least each page and its script.
+    # At least two requests a page: the page and its script.
     assert len(requested) >= 16
     assert others(requested, service) == set()
 

@@ -14,7 +14,7 @@ Create = Callable[..., dict[str, Any]]
 
 
 def expect_language(page: Page, tag: str) -> None:
-    """Expect the dialog and the checkout in it in this language."""
+    """Check that the dialog and the checkout in it use this language."""
     words = read_messages(tag)
     dialog = page.get_by_role("dialog", name=str(words["page.payment"]), exact=True)
     expect(dialog).to_have_attribute("lang", tag)

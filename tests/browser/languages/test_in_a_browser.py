@@ -1,4 +1,4 @@
-"""The page in another language: from right to left, and switched by hand."""
+"""The page in other languages: right-to-left text, and the customer's own choice of language."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ _ICON = "data:image/svg+xml,<svg/>"
 
 @pytest.fixture
 def opened(browser: Browser, live_server: LiveServer, checkout: Checkout) -> Any:
-    """Return an opener of a new payment request's page, in a browser with this `locale`."""
+    """Return a function that opens a new request's page in a browser with this `locale`."""
     contexts = []
 
     def open_page(query: str = "", *, locale: str = "en", width: int = 390) -> Page:
@@ -33,12 +33,12 @@ def opened(browser: Browser, live_server: LiveServer, checkout: Checkout) -> Any
 
 
 def sideways(page: Page) -> int:
-    """Return how many pixels wider than the window the page is."""
+    """Return by how many pixels the page is wider than the window."""
     return int(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
 
 
 def left(page: Page, selector: str) -> float:
-    """Return where an element begins, from the left."""
+    """Return the element's distance from the left edge."""
     return resting_box(page.locator(selector))["x"]
 
 

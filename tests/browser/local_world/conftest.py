@@ -1,4 +1,4 @@
-"""The whole local world as `make run` starts it, and a real Chromium to walk through it."""
+"""The local world, started as `make run` does, and Chromium."""
 
 import os
 import re
@@ -19,8 +19,6 @@ __all__ = ["page", "troubles"]
 
 @dataclass(frozen=True)
 class World:
-    """The addresses of the local world's parts."""
-
     shop: str
     api: str
     key: str
@@ -32,7 +30,7 @@ class World:
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """The process that `make run` starts, with a database, a chain and a shop of its own."""
+    """A running local world with its own database, chain and shop."""
     home = tmp_path_factory.mktemp("world")
     printed = home / "printed.txt"
     kept = {name: value for name, value in os.environ.items() if name not in _OURS}
@@ -40,7 +38,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         running = subprocess.Popen(
             [sys.executable, "-m", "demo.world"],
             cwd=REPOSITORY,
-            # Many customers come from this one address.
+            # All test customers share one IP address, so the rate limit is higher.
             env={**kept, "WORLD_DIRECTORY": str(home / "world"), "RATE_LIMIT_EXPENSIVE": "1000/minute"},
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -58,7 +56,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         running.wait(timeout=60)
 
 
-# What tests/plugin.py set for the tests' own processes; the world makes its own.
+# Variables that tests/plugin.py sets for the tests' own services. The world starts its own.
 _OURS = {
     "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ENCRYPTION_KEYS", "DEBUG", "ENVIRONMENT", "BASE_URL",
     "CHECKOUT_URL", "ALLOWED_HOSTS", "DATABASE_POOL_SIZE", "LOG_LEVEL", "EMAIL_URL",

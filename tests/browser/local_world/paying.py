@@ -1,4 +1,4 @@
-"""Steps that the browser tests share: a request created by the API, and the way through the page to the wallet."""
+"""Shared steps of the browser tests: create a request, and go through the page to the wallet."""
 
 import re
 from typing import Any
@@ -9,12 +9,12 @@ from playwright.sync_api import Locator, Page
 from tests.browser.local_world.conftest import World
 
 COMPARE = "Compare two ways to pay"
-# The demo wallet then shows a prompt for each transaction, as most wallets do.
+# Turn off batches: like most wallets, the demo wallet then shows one prompt per transaction.
 WITHOUT_BATCHES = "localStorage.setItem('demo-wallet:batches', 'off')"
 
 
 def chain_of(world: World, family: str) -> dict[str, Any] | None:
-    """Return the world's chain of this family from its public catalogue, or None."""
+    """Return the world's first chain of this family, or None."""
     chains = requests.get(f"{world.api}/api/public/chains", timeout=10).json()
     return next((chain for chain in chains if chain["chain_type"] == family), None)
 
@@ -22,7 +22,6 @@ def chain_of(world: World, family: str) -> dict[str, Any] | None:
 def create_request(
     world: World, chain: dict[str, Any], recipient: str, *, symbol: str = "USDC", **different: Any
 ) -> dict[str, Any]:
-    """Return a new payment request on `chain`, of 10.50 by default."""
     tokens = requests.get(f"{world.api}/api/public/chains/{chain['id']}/tokens", timeout=10).json()
     token = next(token for token in tokens if token["symbol"] == symbol)
     body = {
@@ -42,15 +41,15 @@ def create_request(
 
 
 def read_request(world: World, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the request as the merchant reads it now."""
+    """Return the request's current state from the merchant's API."""
     url = f"{world.api}/api/payment-requests/{request['id']}"
     return dict(requests.get(url, headers={"X-API-Key": world.key}, timeout=10).json())
 
 
 def connect_demo_wallet(page: Page, request: dict[str, Any], *, has_batches: bool = False) -> Locator:
-    """Open the request's page and connect the demo wallet, up to the review; return the page's panel.
+    """Open the request's page and connect the demo wallet; return the panel with the review.
 
-    `has_batches`: the wallet may show one prompt for a permission and the payment.
+    `has_batches`: the wallet may combine the approval and the payment in one prompt.
     """
     if not has_batches:
         page.add_init_script(WITHOUT_BATCHES)
@@ -75,19 +74,19 @@ def token_row(panel: Locator, symbol: str, chain: str) -> Locator:
 
 
 def choose_token(panel: Locator, symbol: str, chain: str) -> None:
-    """Go from the review of the direct payment to the list of tokens, and take one of them."""
+    """Open the list of tokens from the direct payment's review, and choose one."""
     panel.get_by_role("button", name="Pay with another token").click()
     token_row(panel, symbol, chain).click()
 
 
 def choose_route(panel: Locator, tag: str = "Fastest") -> None:
-    """Compare the two routes and take one of them, up to its review."""
+    """Compare the two routes and choose one; ends at its review."""
     panel.get_by_role("button", name=COMPARE).click()
     panel.get_by_role("button", name=tag).click()
 
 
 def turn_switches(world: World, **positions: Any) -> None:
-    """Set the switches of the world's aggregator; without positions, reset them."""
+    """Set the aggregator's switches; without arguments, reset them all."""
     url = world.aggregator.removesuffix("/v1") + "/switches"
     requests.delete(url, timeout=10).raise_for_status()
     if positions:
@@ -95,7 +94,7 @@ def turn_switches(world: World, **positions: Any) -> None:
 
 
 def build_transaction(world: World, request: dict[str, Any], wallet: str) -> dict[str, Any]:
-    """Return what the service builds for paying the request from `wallet`."""
+    """Return the transaction that the service builds for this wallet."""
     public = f"{world.api}/api/public"
     query = {
         "wallet_address": wallet,

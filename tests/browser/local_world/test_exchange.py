@@ -1,4 +1,4 @@
-"""A customer of the demo shop pays from the demo's exchange, with no wallet connected."""
+"""A customer of the demo shop pays from the demo exchange, without a connected wallet."""
 
 import os
 import subprocess

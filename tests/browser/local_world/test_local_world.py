@@ -1,4 +1,4 @@
-"""The local world for developers: error pages as in production, and manage.py beside it."""
+"""The local world shows the same error pages as production, and manage.py works while it runs."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ def test_unknown_addresses_show_the_pages_of_production(world: World, page: Page
         assert response is not None
         assert response.status == 404
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        for words in ("DEBUG", "URLconf", "Page not found (404)"):  # what Django's own page says
+        for words in ("DEBUG", "URLconf", "Page not found (404)"):  # parts of Django's debug page
             expect(page.locator("body")).not_to_contain_text(words)
         picture(page)
 

@@ -1,4 +1,4 @@
-"""Without a reference in the transaction, the customer proves the wallet by a signature before paying."""
+"""A transfer without a reference: the customer signs a payer proof before paying."""
 
 from playwright.sync_api import Page, expect
 

@@ -1,4 +1,4 @@
-"""A request with a price in euros: created by the API or the shop, shown, paid with the demo wallet and completed."""
+"""A request with a price in euros, from the API or the shop, is shown, paid with the demo wallet and completed."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ PRICE = {"currency": "EUR", "amount": "25.00"}
 
 @pytest.fixture
 def switches(world: World) -> Iterator[str]:
-    """The address of the rate sources' switches, which are reset before and after."""
+    """The URL of the rate sources' switches. They are reset before and after the test."""
     requests.delete(world.rates, timeout=30).raise_for_status()
     yield world.rates
     requests.delete(world.rates, timeout=30).raise_for_status()
@@ -38,7 +38,7 @@ def test_price_in_euros_is_shown_first_and_paid_in_tokens(
     request = create_priced(world)
     assert request["rate"]["sources"] == ["coinbase", "feeds:31337", "kraken"]
     due = Decimal(request["amount"]["formatted"])
-    assert due == 27  # EUR 25.00 at 1.08, exactly
+    assert due == 27  # exactly EUR 25.00 at the rate 1.08
     panel = connect_demo_wallet(page, request)
     price, amount = page.locator("#price"), page.locator("#amount")
     expect(price).to_have_text("€25.00")
@@ -71,7 +71,7 @@ def test_shop_takes_an_order_in_euros_once_rates_are_back(world: World, page: Pa
         page.wait_for_url(re.compile("/orders/|/pay/"))
         return "/orders/" in page.url
 
-    eventually(is_rejected, "no two sources agreed", 30)  # rates are cached for a moment
+    eventually(is_rejected, "no two sources agreed", 30)  # cached rates are used for a few seconds
     expect(page.get_by_role("alert")).to_contain_text("could not be opened")
     requests.delete(switches, timeout=30).raise_for_status()
 

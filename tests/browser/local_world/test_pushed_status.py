@@ -1,4 +1,4 @@
-"""The event stream alone shows an open checkout the payment of another device."""
+"""An open checkout learns of a payment from another device by the event stream alone, without polling."""
 
 from typing import Any
 

@@ -26,7 +26,7 @@ CUSTOMERS = {
 
 
 def call(world: World, path: str, method: str = "", **body: Any) -> dict[str, Any]:
-    """Call the merchant's API: POST with a body, else GET, unless a method is given."""
+    """Call the merchant's API. The default method is POST with a body, GET without one."""
     method = method or ("POST" if body else "GET")
     headers = {"X-API-Key": world.key}
     response = requests.request(method, f"{world.api}{path}", json=body or None, headers=headers, timeout=10)
@@ -64,7 +64,7 @@ def test_partial_refund_arrives_at_the_signed_address(
     check(page, f"refund, by hand, {family}")
     page.goto(ready["refund_url"])
     expect(page.locator("#amount-label")).to_have_text("Amount to refund")
-    # The merchant has a wallet of its own, connected like the customer's since the payment.
+    # The merchant uses another wallet. The customer's has been connected since the payment.
     panel.get_by_role("button", name="Demo Merchant Wallet").click()
     expect(panel.get_by_role("heading", name="Review and refund")).to_be_visible()
     expect(panel.get_by_role("button", name="Pay with another token")).to_have_count(0)
@@ -83,7 +83,7 @@ def test_partial_refund_arrives_at_the_signed_address(
     [event] = [event for event in events if event["data"]["object"]["id"] == refund["id"]]
 
     def arrived() -> bool:
-        """Return whether the shop has received the event."""
+        """Return whether the event was delivered to the shop."""
         deliveries = call(world, f"/api/webhooks/deliveries?event_id={event['id']}")["data"]
         return [each["status"] for each in deliveries] == ["delivered"]
 
@@ -94,14 +94,14 @@ def test_partial_refund_arrives_at_the_signed_address(
     page.goto(f"{ready['refund_url']}/receipt")
     expect(page.get_by_role("heading", name="Refund receipt")).to_be_visible()
     check(page, f"refund, receipt, {family}")
-    # The browser reports the response to the rejected address.
+    # The browser logs the 400 that rejects the wrong address.
     assert not [trouble for trouble in troubles if "favicon" not in trouble and "400" not in trouble], (
         troubles
     )
 
 
 def sign_for_address(page: Page, refund: dict[str, Any], address: str) -> None:
-    """Enter the address, as the customer does, and sign for it with the wallet that paid."""
+    """As the customer, enter the address and sign for it with the wallet that paid."""
     kind = address[:2]
     page.goto(refund["claim_url"])
     check(page, f"claim, address, {kind}")
@@ -113,7 +113,7 @@ def sign_for_address(page: Page, refund: dict[str, Any], address: str) -> None:
     expect(page.get_by_role("alert")).to_be_visible()
     check(page, f"claim, address rejected, {kind}")
     field.fill(address)
-    # The next page has the wallet's button once its script has found the wallet.
+    # The next page shows the wallet's button after its script has found the wallet.
     with page.expect_navigation(wait_until="load"):
         page.get_by_role("button", name="Show the text to sign").click()
     expect(page.locator("#wallets")).to_be_visible()

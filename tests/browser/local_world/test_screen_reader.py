@@ -1,4 +1,4 @@
-"""Paying by keyboard alone: each screen is accessible, and a screen reader speaks each change of it once."""
+"""A keyboard is enough to pay. Each screen is accessible, and a screen reader speaks each change once."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ __all__ = ["solana"]
 
 HERE, THERE = "Local Chain", "Harbour Chain"
 PAID_WITHIN_MS = 60_000
-# Collects the texts of the live region in their order.
+# Records the live region's texts in order.
 _LISTEN = """addEventListener("DOMContentLoaded", () => {
   window.heard = [];
   const region = document.getElementById("live");
@@ -49,12 +49,12 @@ def panel(page: Page) -> Locator:
 
 
 def confirm(page: Page) -> None:
-    """Press the button of the wallet's window."""
+    """Press the confirm button of the wallet's window."""
     press(page, page.get_by_test_id("demo-wallet-confirm").inner_text())
 
 
 def expect_screen(panel: Locator, name: str, snapshot: str) -> None:
-    """Check a screen: its parts, the focus on its heading, and its accessibility."""
+    """Check a screen's structure and accessibility, and that the focus is on its heading."""
     page = panel.page
     expect(panel).to_have_attribute("data-screen", name, timeout=PAID_WITHIN_MS)
     page.wait_for_function("document.activeElement?.id === 'panel-heading'")
@@ -64,7 +64,7 @@ def expect_screen(panel: Locator, name: str, snapshot: str) -> None:
 
 
 def expect_prompt(panel: Locator, name: str, snapshot: str) -> None:
-    """Check the screen behind the wallet's window, without that window."""
+    """Check the screen that the wallet's window covers. The window itself is not checked."""
     page, wallet = panel.page, panel.page.locator("#demo-wallet")
     expect(panel).to_have_attribute("data-screen", name, timeout=PAID_WITHIN_MS)
     window = page.get_by_test_id("demo-wallet-window")
@@ -77,7 +77,7 @@ def expect_prompt(panel: Locator, name: str, snapshot: str) -> None:
 
 
 def expect_heard(page: Page, *texts: str) -> None:
-    """Check that these were spoken in this order, and nothing twice in a row."""
+    """Check that these texts were spoken in this order, and that none was repeated directly."""
     heard: list[str] = page.evaluate("heard")
     assert all(one != other for one, other in zip(heard, heard[1:], strict=False)), heard
     rest = iter(heard)

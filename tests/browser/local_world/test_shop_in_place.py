@@ -1,4 +1,4 @@
-"""A customer buys in the demo shop without leaving it: the checkout opens over the order; the webhook marks it paid."""
+"""A customer pays inside the demo shop's page, and the webhook marks the order as paid."""
 
 import re
 
@@ -12,7 +12,7 @@ BUTTON = "Pay without leaving the shop: Filter papers, size 02"
 
 
 def _opened(world: World, page: Page) -> FrameLocator:
-    """Order filter papers and have the checkout over the order's page; return the checkout."""
+    """Order filter papers in the demo shop; return the checkout that opens over the page."""
     page.goto(world.shop)
     page.get_by_role("button", name=BUTTON).click()
     page.wait_for_url(re.compile(re.escape(world.shop) + "/orders/HC-[0-9A-Z]+$"))
@@ -44,7 +44,7 @@ def test_forged_message_marks_no_order_as_paid(world: World, page: Page) -> None
     _opened(world, page)
     forged = {"type": "status", "payment_request_id": "x", "status": "completed", "is_busy": False}
     inside = next(frame for frame in page.frames if "/pay/" in frame.url)
-    with page.expect_response("**/status"):  # on a message, the shop's page queries its own server
+    with page.expect_response("**/status"):  # after the message, the shop's page polls its server
         inside.evaluate(
             "([news, shop]) => parent.postMessage({ quittance: 1, ...news }, shop)", [forged, world.shop]
         )

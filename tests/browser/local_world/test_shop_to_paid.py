@@ -1,4 +1,4 @@
-"""A customer buys in the demo shop: checkout, demo wallet, real chain, signed webhook, order paid."""
+"""A purchase in the demo shop: checkout, demo wallet, real chain, signed webhook, paid order."""
 
 import re
 from typing import Any
@@ -62,7 +62,7 @@ def test_shop_order_is_paid_with_the_demo_wallet(world: World, page: Page, troub
 
 
 def _request_of(world: World, order: str) -> dict[str, Any]:
-    """Return the payment request of this order with its payments, as the API returns it to the shop."""
+    """Return the order's payment request and its payments, with the shop's API key."""
 
     def get(path: str) -> Any:
         url, headers = f"{world.api}/api/payment-requests{path}", {"X-API-Key": world.key}

@@ -1,4 +1,4 @@
-"""A customer pays on the local Solana chain, with the demo wallet by Wallet Standard."""
+"""A customer pays on the local Solana chain. The demo wallet uses Wallet Standard."""
 
 import os
 import platform
@@ -21,7 +21,10 @@ RECIPIENT = str(MERCHANT.pubkey())
 
 @pytest.fixture
 def solana(world: World) -> dict[str, Any]:
-    """The world's Solana chain; skipped if Surfnet has no package, never in CI on linux-x64."""
+    """The world's Solana chain.
+
+    Skips the test if there is no Surfnet package for this platform, except in CI on linux-x64.
+    """
     chain = chain_of(world, "solana")
     if chain is None:
         here = f"{sys.platform}-{platform.machine()}"
@@ -56,7 +59,7 @@ def test_solana_payment_completes_the_request(
     paid = read_request(world, request)
     assert paid["status"] == "completed"
     (payment,) = paid["payments"]
-    # The service pays the network fee for USDC.
+    # For USDC, the service pays the network fee.
     assert (payment["bound_by"], payment["sponsored"]) == ("reference", symbol == "USDC")
     assert not troubles, troubles
 
@@ -79,7 +82,10 @@ def test_solana_proof_and_plain_transfer_complete_it(
 
 
 def test_review_and_wallet_name_the_same_deposit(world: World, solana: dict[str, Any], page: Page) -> None:
-    """The recipient has no token account: the payment opens it, and the customer knows before the wallet asks."""
+    """The recipient has no token account, so the payment opens one.
+
+    The review shows its deposit before the wallet prompts.
+    """
     request = create_request(world, solana, str(Keypair().pubkey()))
     panel = connect_demo_wallet(page, request)
     panel.get_by_role("button", name="Pay it yourself").click()

@@ -15,7 +15,7 @@ __all__ = ["page", "troubles"]
 
 @pytest.fixture
 def portal(live_server: LiveServer, page: Page, settings: Any) -> str:
-    """The address of the portal, in which an operator is signed in."""
+    """The URL of the portal, with an operator signed in."""
     files = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
     client = Client()
@@ -26,5 +26,4 @@ def portal(live_server: LiveServer, page: Page, settings: Any) -> str:
 
 
 def fits(page: Page) -> bool:
-    """Return whether nothing is wider than the window."""
     return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))

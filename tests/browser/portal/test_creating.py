@@ -1,4 +1,4 @@
-"""A merchant requests a payment and creates a link in the portal, without a developer."""
+"""In the portal, a merchant creates a payment request and a payment link without writing code."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Deposit addresses in the portal: what waits, sweeps with a wallet and as files, contracts, and a check at once."""
+"""Deposit addresses in the portal: the waiting balances, sweeps by wallet and by file, contracts, immediate checks."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Node:
 
 @pytest.fixture
 def waiting(make: Make, token: Token, node: Node) -> list[PaymentRequest]:
-    """Two requests at whose addresses USDC waits, and at one of them the coin as well."""
+    """Two requests with USDC at their deposit addresses. One address also has ETH."""
     ether = Token.objects.create(
         chain=token.chain, symbol="ETH", name="Ether", decimals=18, contract_address=""
     )
@@ -53,7 +53,7 @@ def waiting(make: Make, token: Token, node: Node) -> list[PaymentRequest]:
 
 
 def planned(page: Page, chain_id: int, **answers: object) -> StubWallet:
-    """Return a wallet on another chain, which knows this one and whose transactions are mined at once."""
+    """Return a wallet that is on another chain and can switch. Its transactions are mined immediately."""
     receipts = [{"gives": {"status": "0x1"}}] * 5
     plan = {"eth_getTransactionReceipt": receipts, **answers}
     elsewhere: Any = SimpleNamespace(chain_id=1, payer=RECIPIENT)

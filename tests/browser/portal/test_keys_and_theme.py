@@ -1,4 +1,4 @@
-"""An operator in a browser: two-factor set-up, sign-in by a code, an API key that is shown once, the theme."""
+"""An operator sets up two-factor sign-in, signs in with a code, creates an API key (shown once), changes the theme."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def give_password(page: Page) -> None:
 
 
 def turn_on_second_factor(page: Page) -> Phone:
-    """Sign in for the first time, with the code before the current one."""
+    """Sign in for the first time with the previous code, so that the current one remains unused."""
     give_password(page)
     page.get_by_text("Can’t scan it?").click()
     phone = Phone.scan(page.content())

@@ -1,4 +1,4 @@
-"""The portal on a phone: lists with two lines a row, and copy buttons for ids, hashes and addresses."""
+"""The portal's lists on a phone: two lines a row, and copy buttons for ids, hashes and addresses."""
 
 from pathlib import Path
 from urllib.parse import urljoin
@@ -44,7 +44,7 @@ SHORTEST_ROW, TALLEST_ROW = 40, 72
 
 @pytest.fixture
 def recorded(payment: Payment) -> None:
-    """Rows for the other lists: a key, and a transfer that the payment was credited with."""
+    """Rows for the other lists: an API key, and a transfer that was credited to the payment."""
     merchant = payment.request.merchant
     issue_key(merchant=merchant, permissions=["create_payments"], name="shop")
     assign_role(User.objects.create_user("anna@harbour.example"), Role.OWNER, merchant)
@@ -57,7 +57,7 @@ def recorded(payment: Payment) -> None:
 
 @pytest.fixture
 def many(payment: Payment, merchant: Merchant) -> None:
-    """44 requests in all."""
+    """Add requests until there are 44."""
     first = payment.request
     kept = {
         field.attname: getattr(first, field.attname)
@@ -97,7 +97,7 @@ def test_list_rows_have_two_lines_on_a_phone(
 def test_page_titles_are_readable_on_a_phone(
     payment: Payment, portal: str, page: Page, troubles: list[str]
 ) -> None:
-    # Only the last part of the path is shown: the menu and the arrow beside it lead to the others.
+    # A phone shows only the last part of the path. The menu and the arrow next to it lead to the other parts.
     order = payment.request
     titles = {
         "payments/paymentrequest/": ("Payment requests", "Payment requests | Quittance"),
@@ -155,7 +155,7 @@ def test_ids_hashes_and_addresses_have_copy_buttons(
 
 @ON_BOTH
 def test_long_amounts_fit_the_lists(recorded: None, portal: str, page: Page, troubles: list[str]) -> None:
-    """Amounts of 18 decimal places, in a simulated payment and its refund."""
+    """A simulated payment and its refund, with amounts of 18 decimal places."""
     Token.objects.update(symbol="WETH", decimals=18)
     raw = 1_234_123_456_789_012_345_678
     PaymentRequest.objects.update(amount=raw, amount_paid=raw - 1, is_simulated=True)

@@ -1,4 +1,4 @@
-"""A member chooses notices in the portal, and unsubscribes with the one button of the link's page."""
+"""A member chooses email notices in the portal, and unsubscribes with one click on the page that a notice links to."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from tests.pictures import picture
 
 @pytest.fixture
 def member(live_server: LiveServer, page: Page, settings: Any) -> StaffMembership:
-    """A member who is signed in."""
+    """A signed-in member."""
     files = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
     settings.BASE_URL = str(live_server.url)

@@ -1,4 +1,4 @@
-"""Support in the portal: a payment is found by its hash and accepted, and requests are exported."""
+"""Support work in the portal: find a payment by its hash, accept it, export requests."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ from webhooks.endpoints.configuration import Change, configure
 
 @pytest.fixture
 def payment(merchant: Merchant) -> Payment:
-    """A payment of 10.50 USDC that is not bound to its request, and a delivery that reports it."""
+    """An unbound payment of 10.50 USDC, and a webhook delivery that reports it."""
     chain = Chain.objects.create(
         id=8453, name="Base", chain_type="evm", native_symbol="ETH", explorer_url="https://basescan.example"
     )

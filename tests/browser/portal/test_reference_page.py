@@ -1,4 +1,4 @@
-"""The API's reference page in a browser: calls open by their link, and no page is wider than a phone."""
+"""The API reference in a browser: a link opens its call, and each page fits on a phone."""
 
 import pytest
 from playwright.sync_api import Page, expect

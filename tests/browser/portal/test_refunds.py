@@ -17,7 +17,7 @@ from tests.support.portal.payment_rows import SENDER, Make
 
 @pytest.fixture
 def paid(make: Make) -> PaymentRequest:
-    """A request with all 10.50 USDC paid."""
+    """A request on which the full 10.50 USDC is paid."""
     request = make("order-7")
     with transaction.atomic():
         sandbox_payments.pay(lock_request(request.pk), request.amount, "for a test")

@@ -1,4 +1,4 @@
-"""An owner changes the look and the webhook endpoint in the portal, and reveals the secret with a code."""
+"""In the portal, an owner changes the theme and the webhook endpoint, and reveals the secret with a sign-in code."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ __all__ = ["owner", "payment"]
 
 
 def choose(page: Page, label: str) -> None:
-    """Follow one of the page's buttons, which a phone hides in a menu."""
+    """Click one of the page's actions. On a phone, they are in a menu."""
     if page.get_by_role("link", name=label).is_hidden():
         page.get_by_text("more_horiz").first.click()
     page.get_by_role("link", name=label).click()

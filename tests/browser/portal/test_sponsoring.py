@@ -20,7 +20,7 @@ from tests.support.payments.world import make_request
 
 @pytest.fixture
 def sponsored(chain: Chain, merchant: Merchant, usdc: Token, settings: Any) -> None:
-    """A chain with two stuck transactions, and one whose account has enough."""
+    """A chain with two stuck transactions, and a chain whose gas account has enough coins."""
     other = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
     settings.SPONSOR_KEYS = {"evm": SPONSOR_KEY}
     settings.SPONSOR_DAILY_BUDGET = {chain.pk: Decimal("0.05"), other.pk: Decimal("0.01")}

@@ -1,4 +1,4 @@
-"""An owner invites a colleague, who chooses a password and a second factor; the owner changes the role."""
+"""An owner invites a colleague and changes the role. The colleague sets a password and a second factor."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""A service that pays the network fee, and a customer who has USDC and no coin."""
+"""A service that pays the network fee, and a customer who has USDC but no native coin."""
 
 import json
 from decimal import Decimal
@@ -28,7 +28,7 @@ def gas_account(usdc: Token, local_chain: LocalChain, settings: Any) -> str:
 
 @pytest.fixture
 def payer(page: Page, local_chain: LocalChain) -> Any:
-    """The account of a customer with 1,000 USDC; wallets in the page sign with its key."""
+    """A customer's account with 1,000 USDC. The wallets in the page sign with its key."""
     account = Account.create()
     deploy.mint(local_chain.url, local_chain.usdc, account.address, 1_000 * 10**6)
 
@@ -43,5 +43,5 @@ def payer(page: Page, local_chain: LocalChain) -> Any:
 
 @pytest.fixture
 def add_signer(add_wallet: AddWallet, payer: Any, gas_account: str) -> AddWallet:
-    """Return a maker of the payer's wallets."""
+    """Return a function that adds wallets of the payer."""
     return lambda **plan: add_wallet(**{"accounts": [payer.address], **plan})

@@ -1,4 +1,4 @@
-"""Steps of a payment that the customer signs and the service sends."""
+"""Steps of a sponsored payment: the customer signs, the service sends."""
 
 from playwright.sync_api import Locator, Page
 

@@ -1,4 +1,4 @@
-"""The customer signs a transfer, and the service sends it: no coin for gas, one prompt."""
+"""The customer signs a transfer and the service sends it. The customer needs no coin for gas and sees one prompt."""
 
 import json
 from typing import Any
@@ -49,7 +49,7 @@ def test_wallet_without_coin_pays_with_two_clicks(
 
 
 def _finish(page: Page, panel: Locator) -> None:
-    """Let the workers send and verify the payment, and the page show it."""
+    """Have the workers send and verify the payment; wait until the page shows it."""
     relay_due()
     verify_due()
     refresh(page)
@@ -136,7 +136,7 @@ def test_used_up_budget_leaves_the_ordinary_way(
 
 
 def _signature(page: Page, wallet: StubWallet) -> str:
-    """Sign what the wallet was asked to sign."""
+    """Return the signature that the wallet's prompt requests."""
     return str(page.evaluate("data => window.signTypedData(data)", wallet.asked(SIGN)[0][1]))
 
 
@@ -174,7 +174,7 @@ def test_signature_outlives_a_lost_connection_and_a_reload(
         refresh(page)
     expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
     expect(panel.locator(".transaction")).to_contain_text("Being sent")
-    assert not wallet.asked(SIGN)  # in the reloaded page
+    assert not wallet.asked(SIGN)  # the reloaded page shows no prompt
     assert Payment.objects.count() == 1
 
 

@@ -1,4 +1,4 @@
-"""On Solana, the customer signs a transaction whose network fee the service pays, and which it sends."""
+"""On Solana, the customer signs a transaction. The service pays its network fee and sends it."""
 
 import base64
 from typing import Any
@@ -51,7 +51,7 @@ def test_solana_wallet_without_sol_pays_with_two_clicks(
     wallet: SolanaStub,
 ) -> None:
     page.add_init_script(COUNT_CLICKS)
-    for prompts in (2, 1):  # a wallet that is connected to the page connects without a prompt
+    for prompts in (2, 1):  # a connected wallet needs no prompt to connect again
         order = create_on_solana()
         pay = review(page, panel, order)
         expect(panel).to_contain_text("No network fee")
@@ -68,7 +68,7 @@ def test_solana_wallet_without_sol_pays_with_two_clicks(
 
 
 def _finish(page: Page, panel: Locator, payment: Payment) -> None:
-    """Let the workers send and verify the payment, and the page show it."""
+    """Have the workers send and verify the payment; wait until the page shows it."""
     clock = Clock()
 
     def is_decided() -> bool:

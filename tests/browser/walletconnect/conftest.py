@@ -1,4 +1,4 @@
-"""The checkout with WalletConnect on: a relay on this machine, and a phone with the library's own wallet side."""
+"""The checkout with WalletConnect. The relay is local, and a phone runs the library's wallet side."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,11 +21,11 @@ Connect = Callable[..., str]
 def page(
     request: pytest.FixtureRequest,
     browser: Browser,
-    service: str,  # it has to outlive the page, which keeps polling it
+    service: str,  # must run longer than the page, which polls it
     troubles: list[str],
     local_chain: LocalChain,
 ) -> Iterator[Page]:
-    """A fresh page at desktop width, unless a test names another device; its wallets send through the local node."""
+    """A new page, as wide as a desktop unless a test names a device. Its wallets send through the local node."""
     context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
     context.set_default_timeout(30_000)
     context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
@@ -38,14 +38,14 @@ def page(
 
 @pytest.fixture(scope="session")
 def running_relay() -> Iterator[Relay]:
-    """The relay; tests use `relay` instead."""
+    """The relay of all tests. Tests use the fixture `relay`."""
     with running() as relay:
         yield relay
 
 
 @pytest.fixture(scope="session")
 def running_phone(running_relay: Relay) -> Iterator[Phone]:
-    """The phone; tests use `phone` instead."""
+    """The phone of all tests. Tests use the fixture `phone`."""
     started = Phone(PROJECT, running_relay.url)
     yield started
     started.close()
@@ -53,7 +53,7 @@ def running_phone(running_relay: Relay) -> Iterator[Phone]:
 
 @pytest.fixture
 def relay(running_relay: Relay, settings: Any) -> Relay:
-    """The relay that the service is configured with, without calls so far."""
+    """The relay that the service is configured with. Its list of calls is empty."""
     settings.WALLETCONNECT_PROJECT_ID = PROJECT
     settings.WALLETCONNECT_RELAY_URL = running_relay.url
     running_relay.connections.clear()
@@ -63,21 +63,21 @@ def relay(running_relay: Relay, settings: Any) -> Relay:
 
 
 @pytest.fixture
-def phone(running_phone: Phone, relay: Relay) -> Phone:  # the service has to offer it
-    """A phone with a wallet that has no session and no request."""
+def phone(running_phone: Phone, relay: Relay) -> Phone:  # the service must have WalletConnect on
+    """A phone whose wallet has no sessions and no requests."""
     running_phone.forget()
     return running_phone
 
 
 @pytest.fixture
 def account(local_chain: LocalChain) -> str:
-    """The account that pays, as WalletConnect writes it."""
+    """The paying account in WalletConnect's notation (CAIP-10)."""
     return f"eip155:{local_chain.chain_id}:{local_chain.payer}"
 
 
 @pytest.fixture
 def connect(page: Page, panel: Locator, phone: Phone, account: str) -> Connect:
-    """Open the page of a request and connect the phone to it; returns the session's topic."""
+    """Return a function that opens a request's page, connects the phone and returns the session's topic."""
 
     def connect(request: dict[str, Any], **namespaces: Any) -> str:
         page.goto(request["payment_url"])
@@ -88,20 +88,20 @@ def connect(page: Page, panel: Locator, phone: Phone, account: str) -> Connect:
 
 
 def pairing_uri(panel: Locator) -> str:
-    """Choose WalletConnect; return the content of its code, which a phone scans."""
+    """Choose WalletConnect; return the content of the QR code."""
     panel.get_by_role("button", name=NAME).click()
     return code(panel)
 
 
 def code(panel: Locator) -> str:
-    """Return the content of the code once there is one."""
+    """Wait for the QR code; return its content."""
     shown = panel.locator("#pairing-uri")
     shown.wait_for(state="attached")
     return str(shown.get_attribute("data-value"))
 
 
 def send(page: Page, phone: Phone, asked: Message, chain: LocalChain) -> str:
-    """Have the phone send the transaction; return its hash once the service has it."""
+    """Have the phone send the transaction; return its hash after the page has submitted it."""
     sent = chain.send(asked["request"]["params"][0])
     with page.expect_response("**/payments") as submitted:
         phone.answer(asked, sent)

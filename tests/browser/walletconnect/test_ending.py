@@ -1,4 +1,4 @@
-"""A session that ends, continues or changes leads to the same screens as a wallet in the browser."""
+"""When a session ends, continues or changes, the page shows the same screens as for a wallet in the browser."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -36,7 +36,7 @@ def test_session_ended_during_a_prompt_keeps_it_on_record(
     assert_accessible(page)
     phone.does("end", topic=topic)
     expect(panel).to_contain_text("Your wallet disconnected from this page")
-    # The wallet may have sent something before it left.
+    # The wallet may have sent a transaction before it disconnected.
     expect(panel).to_contain_text("A payment was started in this browser")
     assert not Payment.objects.exists()
     page.reload()

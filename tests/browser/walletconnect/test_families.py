@@ -1,4 +1,4 @@
-"""One session for both chain families, if the service offers swaps between them."""
+"""If the service offers swaps between EVM and Solana, one session covers both."""
 
 from playwright.sync_api import Locator, Page, expect
 

@@ -1,4 +1,4 @@
-"""A session after its customer left it: nothing that it sent is lost, and it ends."""
+"""When a customer leaves a session, it ends, and no transaction of it is lost."""
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -19,7 +19,7 @@ def test_hash_sent_after_the_customer_left_is_kept(
     panel.get_by_role("button", name="I don’t see the request in my wallet").click()
     panel.get_by_role("button", name="Use another wallet").click()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
-    # Another pairing doesn't discard the wallet's response.
+    # A response of the first wallet still counts after another pairing.
     phone.scan(pairing_uri(panel))
     sent = send(page, phone, asked, local_chain)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()

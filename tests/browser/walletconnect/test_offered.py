@@ -1,4 +1,4 @@
-"""With a project id, the page calls the relay once a customer chooses WalletConnect, and no other host."""
+"""With a project id, the page calls the relay after a customer chooses WalletConnect, and calls no other host."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ SCRIPT = "/static/checkout/walletconnect.js"
 
 
 def watched(page: Page) -> list[str]:
-    """Return the list of the URLs that the browser requests from now on, web sockets included."""
+    """Return a list that records the URLs of the browser's requests, with those of web sockets."""
     requested: list[str] = []
     page.context.on("request", lambda request: requested.append(request.url))
     page.on("websocket", lambda socket: requested.append(socket.url))
@@ -93,7 +93,7 @@ def test_relay_learns_nothing_about_the_payment(
     published = [call for method, call in relay.calls if method == "irn_publish"]
     (call,) = [call for call in published if call["tag"] == REQUEST_TAG]
     assert set(call) == {"topic", "message", "ttl", "prompt", "tag", "tvf"}
-    # By itself, the library would send method, network and contract here.
+    # By default, the library would also send the method, the network and the contract.
     assert set(call["tvf"]) == {"correlationId"}
     sent = json.dumps(relay.calls).lower()
     secrets = (local_chain.payer, local_chain.usdc, local_chain.recipient, "eth_sendtransaction", "eip155")
@@ -152,6 +152,6 @@ def test_code_requests_only_what_the_payment_needs(
         }
     }
     assert params["proposer"]["metadata"]["url"] == service
-    # Wallets show one of them; both are the page's own.
+    # The page offers two icons; wallets show one of them.
     icons = [f"{service}/static/checkout/icon.{kind}" for kind in ("svg", "png")]
     assert params["proposer"]["metadata"]["icons"] == icons

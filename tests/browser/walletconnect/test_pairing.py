@@ -1,4 +1,4 @@
-"""The code that a wallet scans: its screen, its end, and the ways on if nothing happens."""
+"""The QR code that a wallet scans: its screen, its expiry, and the next steps if nothing happens."""
 
 from urllib.parse import quote
 
@@ -23,7 +23,7 @@ def test_code_screen_is_accessible(page: Page, panel: Locator, create: Create, r
     expect(code).to_be_visible()
     expect(panel.get_by_role("heading", name="Scan with your phone’s wallet")).to_be_focused()
     expect(panel.get_by_role("button", name="Copy the code")).to_be_visible()
-    # A desktop has no app that would open it.
+    # A desktop has no app that could open this link.
     expect(panel.get_by_role("link", name="Open a wallet")).to_be_hidden()
     expect(panel.locator(".pairing__apps")).to_be_hidden()
     assert_accessible(page)
@@ -35,7 +35,7 @@ def test_code_on_a_phone_is_a_link_to_wallet_apps(
 ) -> None:
     page.goto(create()["payment_url"])
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
-    # The links to wallets' own browsers stay.
+    # The links that open the page in wallets' browsers remain.
     expect(page.locator("#checkout")).to_have_attribute("data-wallets", "none")
     uri = pairing_uri(panel)
     link = panel.get_by_role("link", name="Open a wallet on this device")
@@ -126,7 +126,7 @@ def test_late_wallet_does_not_connect_after_going_back(
     proposal = phone.scan(pairing_uri(panel))
     panel.get_by_role("button", name="Back").click()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
-    # Choosing it again makes another code, which the late wallet has not scanned.
+    # Choosing WalletConnect again makes a new code. The late wallet scanned the old one.
     pairing_uri(panel)
     topic = phone.approve(proposal, eip155=evm(account))
     assert phone.expect("ended")["topic"] == topic

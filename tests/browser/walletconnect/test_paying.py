@@ -1,4 +1,4 @@
-"""A wallet on another device pays on a real chain, by a request through the relay."""
+"""A wallet on another device pays on a real chain. It receives the request through the relay."""
 
 from playwright.sync_api import Locator, Page, expect
 

@@ -1,4 +1,4 @@
-"""A swap by a wallet on another device, whose permission the page reads from the server."""
+"""A swap by a wallet on another device. The page reads the wallet's allowance from the server."""
 
 import re
 
@@ -27,7 +27,7 @@ def test_payment_follows_once_the_server_sees_the_permission(
     panel.get_by_role("button", name=re.compile("^Pay [0-9]")).click()
     permission = phone.expect("request")
     assert permission["request"]["params"][0]["data"].startswith("0x095ea7b3")
-    # The wallet can't return receipts, so the page requests none.
+    # The wallet can't return receipts, so the page doesn't request them.
     phone.answer(permission, routed.sign_and_send(routed.first, permission["request"]["params"][0]))
     expect(panel.get_by_role("heading", name="Waiting for")).to_be_visible()
     page.clock.run_for(SEVERAL_POLLS_MS)

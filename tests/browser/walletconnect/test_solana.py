@@ -1,4 +1,4 @@
-"""A Solana wallet on another device has to sign and send by itself."""
+"""A Solana wallet on another device must support signing and sending in one step."""
 
 from playwright.sync_api import Locator, Page, expect
 

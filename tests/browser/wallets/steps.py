@@ -1,5 +1,3 @@
-"""Steps that tests of the payment page share."""
-
 from typing import Any
 
 from django.utils import timezone
@@ -12,7 +10,7 @@ from tests.support.wallets.stub import NAME
 SHOP = "https://shop.example"
 HASH = "0x" + "34" * 32
 WHOLE = 10_500_000
-# Pays and is paid nowhere else, so it holds nothing on any chain.
+# This account takes part in no payment, so it has no balance on any chain.
 OTHER = "0xFBF61827382c2BcE696a057BC0D68E83BFfe4e59"
 SENT = "eth_sendTransaction"
 ON_ITS_WAY = "Payment on its way"
@@ -35,7 +33,7 @@ def send(page: Page, pay: Locator) -> None:
 
 
 def hold(page: Page, path: str) -> list[Route]:
-    """Leave calls of this path without a response; return their routes, which a test may continue."""
+    """Hold the calls of this path without a response; return their routes, which a test can continue."""
     held: list[Route] = []
     page.route(path, lambda route: held.append(route))
     return held

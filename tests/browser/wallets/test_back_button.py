@@ -1,4 +1,4 @@
-"""The browser's Back button goes one step back inside the checkout, and leaves the page from its first step."""
+"""The Back button goes one step back within the checkout. From the first step, it leaves the page."""
 
 import re
 from typing import Any

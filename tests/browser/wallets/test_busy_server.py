@@ -1,4 +1,4 @@
-"""A server that is busy briefly is waited for; after a longer wait the customer decides."""
+"""The page waits briefly for a busy server. After a longer wait, the customer decides."""
 
 from playwright.sync_api import Locator, Page, expect
 

@@ -1,4 +1,4 @@
-"""How many clicks and wallet prompts a payment takes, counted as the browser and the wallet see them."""
+"""The number of clicks and wallet prompts that a payment needs, counted in the browser and in the wallet."""
 
 import re
 from typing import Any
@@ -11,8 +11,8 @@ from tests.browser.wallets.connecting.test_permissions import order_there as ord
 from tests.browser.wallets.steps import ON_ITS_WAY, review, send
 from tests.support.wallets.stub import NAME, StubWallet
 
-# On a button, and as the page receives them: if the page moves under the pointer, Playwright keeps the click from the
-# page and clicks again.
+# Counts clicks on buttons as the page receives them. If the page moves under the pointer, Playwright retries
+# the click, and the page receives it once.
 COUNT_CLICKS = """
 window.clicks = 0;
 document.addEventListener("click", ({ isTrusted, target }) => {
@@ -30,7 +30,7 @@ PROMPTS = (
 
 
 def counts(page: Page, wallet: StubWallet, *, is_connected: bool) -> tuple[int, int]:
-    """Return the clicks and the prompts; a wallet that is connected to the page connects without a prompt."""
+    """Return the number of clicks and prompts. A connected wallet needs no prompt to connect."""
     methods = PROMPTS if is_connected else ("eth_requestAccounts", *PROMPTS)
     return int(page.evaluate("window.clicks")), sum(len(wallet.asked(method)) for method in methods)
 
@@ -56,7 +56,7 @@ def _pay_with(page: Page, panel: Locator, order: dict[str, Any], token: str) -> 
 
 @pytest.mark.parametrize(
     ("token", "prompts"),
-    # Connecting, for a token the permission for exactly this amount, and the payment.
+    # One prompt to connect, one for a token's exact allowance, and one for the payment.
     [("ETH", 2), ("DAI", 3)],
 )
 @pytest.mark.usefixtures("routed")

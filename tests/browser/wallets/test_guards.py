@@ -1,4 +1,4 @@
-"""The page checks what the server returns before the wallet sees it: transactions, permissions, offers and proofs."""
+"""The page checks the server's transactions, approvals, offers and proofs before it passes them to the wallet."""
 
 from collections.abc import Callable
 from typing import Any

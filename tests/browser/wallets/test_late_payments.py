@@ -1,4 +1,4 @@
-"""A page whose request is final keeps polling at the interval that the server recommends."""
+"""The page of a final request continues to poll, at the interval that the server recommends."""
 
 from playwright.sync_api import Locator, Page, expect
 

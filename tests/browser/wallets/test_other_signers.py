@@ -1,4 +1,7 @@
-"""A contract account's wallet returns an id at once; the page says what it waits for, and can be closed."""
+"""A contract account's wallet returns an id immediately.
+
+The page says what it waits for, and the customer can close it.
+"""
 
 from playwright.sync_api import Locator, Page, expect
 

@@ -1,4 +1,4 @@
-"""What the page does by itself when the request's status changes, and where it leads the customer and the focus."""
+"""The page follows the request's status: it updates, moves the focus, and redirects the customer."""
 
 from datetime import timedelta
 from typing import Any
@@ -72,7 +72,7 @@ def test_success_is_announced_and_leads_back_to_the_shop(
 def _paid_here(
     page: Page, panel: Locator, create: Create, chain: Chain, heading: str = COMPLETE, **completed: int
 ) -> str:
-    """Have a payment complete on the open page, whose clock then runs by hand alone; return its address."""
+    """Complete a payment on the open page; return the page's URL. Only the test advances the page's clock."""
     page.clock.install()
     order = create(redirect_url=f"{SHOP}/done")
     _pay(order, chain)
@@ -98,7 +98,7 @@ def test_page_leaves_three_seconds_after_the_last_input(
         lambda: page.evaluate("document.querySelector('.receipt-link a').focus()"),
     )
     for touch in inputs:
-        # Beyond the moment in which the page itself has just drawn.
+        # Go beyond the time for which the page doesn't react because it has just drawn.
         page.clock.run_for(2_300)
         expect(leaving).to_contain_text("in 1 second")
         touch()
@@ -106,7 +106,7 @@ def test_page_leaves_three_seconds_after_the_last_input(
     assert page.url == url
     page.clock.run_for(200)
     page.wait_for_url(f"{SHOP}/done?**")
-    # A customer who goes back wants to stay.
+    # A customer who goes back wants to stay, so the page doesn't redirect again.
     page.go_back()
     expect(page.get_by_role("heading", name=COMPLETE)).to_be_visible()
     expect(page.get_by_role("link", name="View receipt")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The button that pays is in view without scrolling, with the last minutes beside it."""
+"""The pay button is visible without scrolling. During the last minutes, the countdown is next to it."""
 
 from datetime import timedelta
 from typing import Any
@@ -22,7 +22,7 @@ LOW_PHONE = {**PHONE, "height": 560}
 
 
 def _in_window(page: Page, button: Locator) -> bool:
-    """Return whether all of the button is in the page's window, wherever its frame is."""
+    """Return whether the whole button is inside the page's window, even if the page is in a frame."""
     box = button.bounding_box()
     if box is None:  # the screen is being drawn again
         return False
@@ -38,7 +38,7 @@ def test_pay_button_is_in_view_on_a_phone(
     pay = review(page, panel, create())
     expect(pay).to_be_visible()
     eventually(lambda: _in_window(page, pay), "the button is in the window")
-    # The bar covers nothing that has the focus.
+    # The bar with the pay button doesn't cover the focused element.
     panel.get_by_role("button", name="Use another wallet").focus()
     assert page.evaluate("document.activeElement.getBoundingClientRect().bottom <= innerHeight")
 
@@ -55,7 +55,7 @@ def test_pay_button_is_in_view_in_a_shops_page(
     inside = page.frame_locator("iframe")
     inside.get_by_role("button", name=NAME).click()
     pay = inside.get_by_role("button", name="Pay 10.50 USDC")
-    # The frame grows with its content, and the review is drawn again when the fee is known.
+    # Wait: the frame grows with its content, and the fee redraws the review.
     expect(pay).to_be_in_viewport(ratio=1)
     eventually(lambda: _in_window(page, pay), "the button is in the shop's window")
 

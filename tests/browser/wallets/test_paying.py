@@ -1,4 +1,4 @@
-"""From the review to the wallet's prompt: errors lose nothing, and the payment can still be made."""
+"""From the review to the wallet's prompt: after an error, nothing is lost and the customer can still pay."""
 
 from eth_account import Account
 from eth_account.messages import encode_defunct
@@ -71,7 +71,7 @@ def test_open_prompt_shows_what_is_signed_and_can_be_left(
     pay = review(page, panel, create())
     pay.click()
     expect(panel.get_by_role("heading", name=f"Confirm in {NAME}")).to_be_focused()
-    # Decoded from the transaction itself.
+    # The page decoded these facts from the transaction itself.
     for fact in ("10.50 USDC", "Local Chain", local_chain.recipient, local_chain.usdc):
         expect(panel.locator(".signed")).to_contain_text(fact)
     page.clock.fast_forward(20_000)

@@ -1,4 +1,7 @@
-"""A hash proves nothing: only a seen and bound payment, or the browser's own, takes the ways to pay away."""
+"""A submitted hash proves nothing.
+
+The page hides the ways to pay only for a bound payment, or for one from this browser.
+"""
 
 import re
 from typing import Any
@@ -23,7 +26,7 @@ SEEN = {"seen_at": timezone.now()}
 
 
 def submit(public: Api, order: dict[str, Any]) -> None:
-    """Submit a hash as anyone can who knows the page's address."""
+    """Submit a hash. Anyone who knows the page's URL can do this."""
     body = {"transaction_hash": MADE_UP, "chain_id": order["chain_id"]}
     response = public.post(f"/api/public/payment-requests/{order['id']}/payments", body)
     assert response.status_code == 201, response.content

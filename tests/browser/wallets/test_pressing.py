@@ -1,4 +1,7 @@
-"""A press while the page has something new to show: the click is not lost, and does only what was shown."""
+"""The page changes while the customer presses a button.
+
+The click is not lost, and does only what the button showed.
+"""
 
 from datetime import datetime, timedelta
 
@@ -13,7 +16,7 @@ LATE = "Another Wallet"
 
 
 def _press(page: Page, element: Locator) -> None:
-    """Put the mouse on it and its button down, and keep it down."""
+    """Press the mouse button on the element and hold it."""
     element.hover()
     page.mouse.down()
 
@@ -25,7 +28,7 @@ def test_wallet_that_arrives_during_a_press_keeps_the_click(
     page.clock.install()
     page.goto(create()["payment_url"])
     panel.get_by_role("button", name=NAME).hover()
-    # However slow this machine is, to the page the press is a short one.
+    # The page's clock is paused, so the press is short even on a slow machine.
     page.clock.pause_at(datetime.now() + timedelta(seconds=10))
     page.mouse.down()
     add_wallet(name=LATE).arrive()

@@ -1,4 +1,4 @@
-"""A wallet of this browser fills in the payer proof of a customer who sends by hand, and does nothing else."""
+"""A customer pays by hand. A wallet in this browser can fill in the payer proof, and does nothing else."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,21 +20,21 @@ Create = Callable[..., dict[str, Any]]
 
 
 def signed(chain: LocalChain) -> dict[str, str]:
-    """Return the plan of one result: the payer's signature of the newest text."""
+    """Return a scripted wallet response: the payer's signature of the newest proof message."""
     text = Route.objects.latest("created_at").proof_message
     return {"gives": "0x" + Account.sign_message(encode_defunct(text=text), chain.payer_key).signature.hex()}
 
 
 @pytest.fixture
 def wallet(create: Create, page: Page, add_wallet: AddWallet) -> StubWallet:
-    """A wallet on the page for sending a new request by hand."""
+    """A wallet on the page for paying a new request by hand."""
     added = add_wallet()
     page.goto(create()["payment_url"] + "/by-hand")
     return added
 
 
 def request_text(page: Page) -> Locator:
-    """Have the text made for the wallet's address; return the button that has the wallet sign it."""
+    """Request the proof message for the wallet's address; return the button that signs it."""
     page.get_by_role("button", name="Use the address from Stub Wallet").click()
     expect(page.get_by_role("button", name="Show the text to sign")).to_be_focused()
     page.keyboard.press("Enter")
@@ -44,7 +44,7 @@ def request_text(page: Page) -> Locator:
 
 
 def submit_transfer(page: Page, chain: LocalChain) -> Payment:
-    """Send the amount on the chain, and enter its hash on the page."""
+    """Send the amount on the chain; enter the transaction's hash on the page."""
     sent = chain.transfer(chain.usdc, chain.recipient, 10_500_000)
     page.get_by_label("Transaction hash").fill(sent)
     page.get_by_role("button", name="Find my payment").click()
@@ -111,7 +111,7 @@ def test_unbound_transfer_is_signed_for_where_it_was_entered(
     look_until_decided(payment, Clock())
     page.goto(page.url.removesuffix("/by-hand"))
     doubt = page.get_by_test_id("doubt")
-    # The form without a script leaves no trace in the browser, so the visitor is warned.
+    # Without scripts, the browser doesn't remember the form's hash, so the page warns the visitor.
     expect(doubt).to_contain_text("This transfer isn’t linked to this payment yet")
     page.get_by_role("link", name="Sign with your wallet").click()
     expect(page.get_by_text("Sign only if you sent this transfer")).to_be_visible()

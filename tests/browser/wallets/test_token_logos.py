@@ -1,4 +1,4 @@
-"""The token list has our logos for tokens of the catalogue, and none that vouches for another of the same name."""
+"""The token list shows our logos only for tokens of the catalogue. Other tokens of the same name get none."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from tests.browser.conftest import AddWallet
 from tests.browser.wallets.connecting.test_permissions import order_there as order_there
 from tests.support.wallets.stub import NAME
 
-# Of a row's coin: the size of its face, and whether the badge covers a part of the letters.
+# Returns the size of a row's coin, and whether the chain's badge covers a part of its letters.
 _COIN = """row => {
   const [face, badge] = [".coin__face", ".coin__chain"].map((part) => row.querySelector(part));
   const letters = document.createRange();
@@ -32,7 +32,7 @@ def test_only_tokens_of_the_catalogue_have_logos(
     logo = known.locator(".coin__face img")
     expect(logo).to_have_attribute("src", re.compile(r"/static/checkout/logos/dai\.svg$"))
     assert logo.evaluate("image => image.naturalWidth > 0")
-    # EURC is a usual token, but here only a provider's list has it.
+    # EURC is a common token, but in this test only a provider lists it.
     assert not Token.objects.filter(symbol="EURC").exclude(tags__contains=[LISTED]).exists()
     unknown = panel.get_by_role("button", name=re.compile(r"^EURC\b.*Local Chain"))
     expect(unknown.locator(".coin__face")).to_have_text("EURC")

@@ -1,4 +1,4 @@
-"""The review warns of wallets that can't pay, or whose payment the nodes can't trace."""
+"""The review warns if a wallet can't pay, or if the nodes can't trace its payment."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The service, whose process can be killed after a call, before its response is sent."""
+"""The service in a process that can kill itself after a call, before it sends the response."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from config.wsgi import application as service
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Return the response, or kill the process before it is sent."""
+    """Return the response, or kill the process before sending it."""
     response: Iterable[bytes] = service(environ, start_response)
     if environ.get("HTTP_X_DIE") == "before the response is sent":
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The web process is killed before or after its commit: the repeated call creates one request."""
+"""A web process is killed before or after its commit. The retried call still creates one request."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ Order = Callable[..., dict[str, Any]]
 
 
 class Server:
-    """The service in a process of its own; gunicorn starts a new worker for one that was killed."""
+    """The service in separate processes. gunicorn replaces a worker that was killed."""
 
     def __init__(self, log: Path, key: str) -> None:
         self.url = f"http://127.0.0.1:{free_port()}"
@@ -57,7 +57,7 @@ def server(api_key: tuple[Any, str], tmp_path: Path) -> Iterator[Server]:
 
 
 def stuck() -> AbstractContextManager[threading.Event]:
-    """Lock the history, so that a call stops in the middle of its effect."""
+    """Lock the history table, so that a call stops in the middle of its transaction."""
 
     def lock() -> None:
         with connection.cursor() as cursor:
@@ -67,7 +67,7 @@ def stuck() -> AbstractContextManager[threading.Event]:
 
 
 def is_stuck() -> bool:
-    """Return whether a call waits for the lock on the history."""
+    """Return whether a call is waiting for the lock on the history table."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'payments_transition'::regclass"

@@ -1,4 +1,4 @@
-"""Two hundred equal calls at the same moment are one call (reliability: T-100)."""
+"""Two hundred equal calls at the same moment have the effect of one."""
 
 import uuid
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Every response of the API has exactly the fields and types of its description."""
+"""Every response of the API has exactly the documented fields and types."""
 
 import copy
 import json
@@ -41,7 +41,7 @@ REFUNDED = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 
 
 def _closed(node: Any) -> Any:
-    """Return the schema with every object closed, so that a field that it does not know is a failure."""
+    """Return the schema with closed objects, so that an undocumented field fails the test."""
     if isinstance(node, list):
         return [_closed(item) for item in node]
     if not isinstance(node, dict):
@@ -62,13 +62,13 @@ CLOSED = _closed(copy.deepcopy(SCHEMA["components"]))
 
 
 def check(schema: dict[str, Any], value: Any) -> None:
-    """Raise unless `value` is exactly as described."""
+    """Raise unless `value` matches the schema exactly."""
     whole = {**_closed(schema), "components": CLOSED}
     Draft202012Validator(whole, format_checker=FormatChecker()).validate(value)
 
 
 class Described:
-    """Checks each response against the description of its operation."""
+    """Checks each response against the schema of its operation."""
 
     def __init__(self) -> None:
         self.seen: set[tuple[str, str]] = set()
@@ -135,7 +135,7 @@ def test_each_response_matches_its_description(
     change(Payment.objects.filter(pk=there.payment), **lost)
     described("payment_requests.cancel", api.post(f"{one}/cancel"))
 
-    # Native coin, by a request without references: this way uses every call of the checkout.
+    # A request for native coin without a reference. Its payment uses every call of the checkout.
     plain = described(
         "payment_requests.create", api.post(many, order(token_id=ether.id, amount="0.01", references=False))
     )
@@ -265,7 +265,7 @@ def test_each_response_matches_its_description(
         for status in operation["responses"]
         if status < "400"
     }
-    # The stream is served by a process of its own (tests/integration/checkout/streams).
+    # A separate process serves the stream (tests/integration/checkout/streams).
     assert successes - described.seen == {("checkout.events", "200")}
 
 

@@ -1,4 +1,4 @@
-"""How often a client may call: 429 `rate_limited`, by key and by client address."""
+"""Rate limits by API key and by client address: a call over the limit returns 429 `rate_limited`."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from tests.unit.merchants.keys.test_idempotency_everywhere import ABSENT, patter
 Order = Callable[..., dict[str, Any]]
 
 ROUTES = "/api/public/payment-requests/{}/routes"
-# Public calls by POST that cost nothing at nodes, and why.
+# Public POST calls that query no node, with the reason.
 CHEAP = {
     "/api/public/payment-requests/<str:id>/payments": "writes a hash down; has its own caps",
     "/api/public/payment-requests/<str:id>/authorizations": "counts itself, only if the signature is right",
@@ -33,14 +33,14 @@ CHEAP = {
 
 @pytest.fixture(autouse=True)
 def limits(settings: Any, patient: None) -> Any:
-    """Three calls an hour of each kind, but for what a test says otherwise."""
+    """Three calls an hour of each kind, unless a test sets another limit."""
     settings.RATE_LIMIT_API = settings.RATE_LIMIT_PUBLIC = settings.RATE_LIMIT_EXPENSIVE = parse("3/hour")
     return settings
 
 
 @pytest.fixture
 def request_id(api: Api, order: Order, limits: Any) -> str:
-    """A payment request, made before the counting begins."""
+    """A payment request, created before calls are counted."""
     limits.RATE_LIMIT_API = None
     created: str = api.post(CREATE, order()).json()["id"]
     return created
@@ -150,11 +150,12 @@ def test_failed_authentications_are_rate_limited(public: Api, api: Api, limits: 
     assert api.get("/api/webhooks").status_code == 200, "a good key from the same address is not held up"
 
 
-# --- by address, for what costs at nodes -----------------------------------------------------------------------------
+# --- by address, for calls that query nodes
+# ---------------------------------------------------------------------------
 
 
 def expensive_paths() -> list[str]:
-    """Return each public POST but the cheap ones: a new one has to be counted, or named among those."""
+    """Return each public POST that isn't in CHEAP. A new one must be counted or added to CHEAP."""
     found = []
     for path, pattern in patterns():
         actions = getattr(pattern.callback, "actions", None) or {}
@@ -250,7 +251,7 @@ def test_invalid_binding_is_not_counted(public: Api, request_id: str, route_id: 
 def test_twenty_empty_calls_leave_the_request_payable(
     request_id: str, route_id: str, local_chain: Any
 ) -> None:
-    """Calls of one address, whether empty, valid or over the limit, never count for another."""
+    """One address's calls never count for another: empty, valid or over the limit."""
     address = ROUTES.format(request_id)
     body = valid_body(address, PaymentRequest.objects.get(), route_id, local_chain.payer)
     for sent in ({}, body):
@@ -263,7 +264,7 @@ def test_twenty_empty_calls_leave_the_request_payable(
 def test_decimals_of_a_listed_token_are_read_after_the_count(
     request_id: str, route_id: str, local_chain: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A token that no catalogue has costs a call to a node before it is known to be usable."""
+    """A token outside all catalogues costs a query to a node before the service can reject it."""
     queried: list[str] = []
 
     def metadata(self: Any, tokens: Any) -> Any:

@@ -1,6 +1,6 @@
-"""The running service, called with what its own description allows and with what it forbids, thousands of times.
+"""Call the running service thousands of times, with input that its OpenAPI document allows and input that it forbids.
 
-`SCHEMATHESIS_SECONDS` sets how long: 40 by default, 600 for a long look.
+`SCHEMATHESIS_SECONDS` is the duration: 40 by default, 600 for a thorough run.
 """
 
 import json
@@ -24,9 +24,9 @@ SECONDS = int(os.environ.get("SCHEMATHESIS_SECONDS", "40"))
 
 
 def with_real_names(schema: dict[str, Any], there: Objects) -> dict[str, Any]:
-    """Return the description with the ids of what there is, which a stranger could not guess.
+    """Return the document with the ids of existing objects, which the tool can't guess.
 
-    Only what is asked for by id becomes more exact; everything else stays as it is published.
+    Only parameters that are ids change. The rest stays as published.
     """
     components = schema["components"]["schemas"]
     known = {

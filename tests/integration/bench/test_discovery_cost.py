@@ -1,4 +1,4 @@
-"""A look at a wallet's thousand tokens costs few round trips: one where all is well, four at most where it is not."""
+"""Reading a wallet's thousand tokens costs one round trip, or at most four if a node has faults."""
 
 import pytest
 

@@ -1,5 +1,3 @@
-"""The client for the shared chain."""
-
 import pytest
 
 from chains.families.evm.client import EvmClient

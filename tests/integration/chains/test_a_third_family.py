@@ -1,4 +1,4 @@
-"""A new family of chains is one folder: no other file is touched, and it gets no other family's rules."""
+"""A new chain family is one folder: no other file changes, and no other family's rules apply to it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ HASH = "m" + "5e" * 32
 
 @pytest.fixture
 def moon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Add one folder to those in which families are looked for."""
+    """Add this folder to the folders that are searched for families."""
     monkeypatch.setattr(chains.families, "__path__", [*chains.families.__path__, str(FOLDER)])
     yield
     monkeypatch.undo()
@@ -38,7 +38,7 @@ def moon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def coin(db: None, moon: None, tmp_path: Path) -> Token:
-    """Load a catalogue with a chain of the new family; return its native coin, of 8 decimals."""
+    """Load a catalogue with a chain of the new family; return its native coin, which has 8 decimals."""
     load(write(tmp_path, [entry()]))
     return Token.objects.select_related("chain").get(chain=CHAIN_ID, contract_address="")
 
@@ -143,7 +143,7 @@ def test_provider_without_the_coin_is_not_queried(
     public: Api, created: dict[str, Any], settings: Any
 ) -> None:
     settings.ROUTING_PROVIDERS = ["lifi"]
-    settings.LIFI_API_URL = "http://127.0.0.1:9"  # where no response comes from
+    settings.LIFI_API_URL = "http://127.0.0.1:9"  # no server listens here
     base = Chain.objects.create(
         id=8453, name="Base", chain_type="evm", native_symbol="ETH", routers={"lifi": [EVM_WALLET]}
     )
@@ -227,7 +227,7 @@ def test_chain_without_its_family_folder_is_unavailable(
 def test_folder_without_a_valid_family_raises_import_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    """`moon` gives a family of another name, `dust` none."""
+    """The folder `moon` defines a family with another name, `dust` defines none."""
     name = f"broken_{key}"
     folder = tmp_path / name
     folder.mkdir()

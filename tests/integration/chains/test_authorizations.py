@@ -1,4 +1,4 @@
-"""Transfers by signature on a real chain, with a token that logs as USDC does."""
+"""Transfers by signature on a real chain, with a token that writes the same logs as USDC."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +22,7 @@ AMOUNT = 12_500_000
 
 @dataclass(frozen=True)
 class World:
-    """A token with authorizations, and a payer that has some of it and no coin."""
+    """A token with authorizations, and a payer who has the token but no native coin."""
 
     chain: LocalChain
     client: EvmClient
@@ -52,7 +52,7 @@ class World:
         return typed_data.read_signature("0x" + signature.hex())
 
     def relay(self, data: bytes, *, to: str | None = None) -> str:
-        """Send the call from an account that is not the payer; return the hash."""
+        """Send the call from an account other than the payer's; return the hash."""
         sent = deploy.send(self.chain.url, MERCHANT_KEY, to=to or self.domain.token, data=data)
         return str(sent["transactionHash"])
 
@@ -107,7 +107,7 @@ def test_overload_with_bytes_is_the_same_transfer(world: World) -> None:
 
 
 def test_authorization_inside_another_call_is_the_payers(world: World) -> None:
-    """A stranger copies the signature, and sends it through a contract, with a reference of its own at the end."""
+    """A stranger copies the signature and sends it through a contract, with a foreign reference at the end."""
     authorization = world.authorization()
     call = typed_data.transfer_call(authorization, world.sign(authorization))
     batch = deploy.deploy_contract(world.chain.url, "OpenBatch")

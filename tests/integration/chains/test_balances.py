@@ -1,4 +1,4 @@
-"""What a wallet has of many tokens at once: few requests, and a contract that misbehaves spoils itself alone."""
+"""A wallet's balances of many tokens take few requests. A broken contract affects only its own balance."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,12 +38,12 @@ ODD = {
 
 
 def strangers(count: int) -> list[str]:
-    """Return addresses at which there is no contract."""
+    """Return addresses without a contract."""
     return ["0x" + (0x10000 + number).to_bytes(20).hex() for number in range(count)]
 
 
 def place(chain: LocalChain, code: str, number: int) -> str:
-    """Put a contract at an address of its own."""
+    """Put the code at a new address; return the address."""
     address = "0x" + (0xC0DE000000 + number).to_bytes(20).hex()
     chain.rpc("anvil_setCode", address, "0x" + code.replace(" ", ""))
     return address
@@ -70,7 +70,7 @@ def true(local_chain: LocalChain) -> dict[str, int]:
 
 
 def warm(node: FaultProxy) -> EvmClient:
-    """Return a client that has checked the chain of the node, with its calls forgotten."""
+    """Return a client that has checked the node's chain. The node's recorded calls are cleared."""
     client = EvmClient([node.url], 31337)
     client.chain_id()
     node.asked.clear()
@@ -131,7 +131,7 @@ def test_contracts_that_burn_all_gas_hide_no_other_token(
 
 
 def rejecting(chain: LocalChain, code: int, message: str) -> Callable[[Exchange], None]:
-    """Return a node that runs no creation code, and all else."""
+    """Return a fault: the node runs no creation code, and does everything else."""
 
     def reply(exchange: Exchange) -> None:
         fault = {"code": code, "message": message}
@@ -167,7 +167,7 @@ def test_node_without_creation_code_gets_single_calls(
 
 
 def lying(lie: Any) -> fault_proxy.Fault:
-    """The truth, but for what creation code returns."""
+    """Forward everything, but change the results of creation code."""
 
     def reply(exchange: fault_proxy.Exchange) -> None:
         exchange.reply(

@@ -1,4 +1,4 @@
-"""An unsigned transfer has its reference after the arguments, and is built only if its simulation succeeds."""
+"""A built transfer has its reference after the arguments. It is built only if its simulation succeeds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -82,7 +82,7 @@ def test_built_transfer_can_be_signed_and_arrives(
 
 @pytest.fixture
 def poor(local_chain: LocalChain) -> str:
-    """A wallet with 5 USDC and nothing to pay for gas."""
+    """A wallet with 5 USDC and no coin for gas."""
     wallet = str(Account.create().address)
     deploy.mint(local_chain.url, local_chain.usdc, wallet, 5_000_000, key=local_chain.payer_key)
     return wallet
@@ -119,13 +119,13 @@ def test_exact_coin_without_gas_is_insufficient_gas(local_chain: LocalChain, bui
 
 
 def test_transfer_that_would_revert_is_not_built(local_chain: LocalChain, build: Build) -> None:
-    error = rejection(build, recipient="0x" + "0" * 40)  # the token does not burn
+    error = rejection(build, recipient="0x" + "0" * 40)  # the token rejects the zero address
     assert error.refusal == Refusal.WOULD_FAIL
     assert error.note
     assert rejection(build, token="", recipient=local_chain.usdc, amount=1).refusal == Refusal.WOULD_FAIL
 
 
-# A contract that takes any call; and an account that delegates to it (EIP-7702), which can sign as well.
+# Code that accepts any call. And an account that delegates to it (EIP-7702), which can still sign.
 CONTRACT_WALLET = "0x00"
 DELEGATE = "0x00000000000000000000000000000000000c0de5"
 DELEGATING_WALLET = "0xef0100" + DELEGATE[2:]
@@ -133,7 +133,7 @@ DELEGATING_WALLET = "0xef0100" + DELEGATE[2:]
 
 @pytest.fixture(params=[CONTRACT_WALLET, DELEGATING_WALLET], ids=["contract", "delegation"])
 def sponsored(local_chain: LocalChain, poor: str, request: pytest.FixtureRequest) -> str:
-    """A wallet with code, 5 USDC and nothing to pay for gas, for which another account pays."""
+    """A wallet that has code, 5 USDC and no coin for gas. Another account pays for the gas."""
     local_chain.rpc("anvil_setCode", DELEGATE, CONTRACT_WALLET)
     local_chain.rpc("anvil_setCode", poor, request.param)
     return poor

@@ -1,4 +1,4 @@
-"""A task checks how chains do and stores it; pages read what is stored, and query no node."""
+"""A task checks the chains and stores their status. Pages read the stored status and query no node."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

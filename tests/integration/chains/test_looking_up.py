@@ -1,4 +1,7 @@
-"""What the client reports of transactions is what the chain has now: in few requests, and no block taken back."""
+"""The client reports the transactions that are on the chain now.
+
+It needs few requests, and ignores replaced blocks.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The calls and logs of the requested contracts are in the facts of a transaction."""
+"""The facts of a transaction include the calls and logs of the requested contracts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def batch(local_chain: LocalChain) -> str:
 
 @pytest.fixture(scope="module")
 def crier(local_chain: LocalChain) -> str:
-    """A contract that logs the first 32 bytes of its input, under one topic (it has no other purpose)."""
+    """A contract that logs the first 32 bytes of its input under one topic. It does nothing else."""
     address = "0xC0DE000000000000000000000000000000000c1E"
     local_chain.rpc("anvil_setCode", address, "0x5f355f52607760205fa100")
     return deploy.to_checksum_address(address)
@@ -43,7 +43,7 @@ def running(*calls: tuple[str, int, bytes]) -> bytes:
 
 @pytest.fixture
 def call(local_chain: LocalChain) -> Callable[..., str]:
-    """Sign a call and have it mined; return its hash."""
+    """Return a function that signs a call, waits until it is mined and returns its hash."""
 
     def call(to: str, data: bytes, gas: int = 500_000) -> str:
         unsigned = local_chain.unsigned_transfer("", to, 0, tail=data, gas=gas)
@@ -80,7 +80,7 @@ def test_other_contracts_are_not_mentioned(
 
 
 def test_inner_call_and_its_log_are_mentioned(client: EvmClient, call: Call, crier: str, batch: str) -> None:
-    """What the call enclosed is the swap's; a smart wallet's own swap is an inner call."""
+    """A smart wallet's swap is an inner call, so the data after it belongs to the swap."""
     sent = call(batch, running((crier, 0, ID)))
     logged = Mention(crier, (0x77).to_bytes(32) + ID, is_log=True)
     assert facts_of(client, sent, crier).mentions == (Mention(crier, ID), logged)
@@ -140,7 +140,7 @@ def test_created_contract_is_not_mentioned(client: EvmClient, local_chain: Local
 
 
 def with_a_log_more(crier: str) -> fault_proxy.Fault:
-    """A node that has the contract log another id besides."""
+    """Return a fault: the node adds a log of the contract with another id."""
 
     def forge(receipt: dict[str, Any]) -> dict[str, Any]:
         log = {**receipt["logs"][-1], "address": crier, "data": "0x" + "66" * 32}

@@ -1,4 +1,4 @@
-"""Without traces, the calls of a batch are mentioned if the account that made them has listed code."""
+"""Without traces, a batch's calls are mentioned if the account that made them runs listed code."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def router(world: World) -> str:
 def mentions(world: World, url: str, sent: str, router: str) -> TransactionFacts:
     assert world.succeeded(sent)
     client = EvmClient([url], world.chain.chain_id)
-    client.look_up([sent], with_finality=False)  # without watched contracts: its evidence must not be reused
+    client.look_up([sent], with_finality=False)  # watches no contract: no evidence to reuse
     facts = client.look_up([sent], with_finality=False, mentioning=[router]).transactions[sent]
     assert facts is not None
     return facts
@@ -72,7 +72,7 @@ def test_call_that_a_forger_did_not_make_is_not_mentioned(
 def test_call_beside_another_of_the_account_proves_nothing(
     world: World, untraced_url: str, router: str
 ) -> None:
-    """Its delegation could have changed in between."""
+    """Between the two transactions, the account's delegation could have changed."""
     account = world.delegated(world.contracts.delegate(SIMPLE_7702))
     world.chain.rpc("evm_setAutomine", False)
     try:

@@ -1,4 +1,4 @@
-"""A call of a provider is prepared only if the wallet can make it and it takes no more than agreed."""
+"""A provider's call is prepared only if the wallet can make it and it spends no more than agreed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,13 +29,13 @@ def data_of(signature: str, *arguments: Any) -> bytes:
 
 @pytest.fixture(scope="module")
 def router(local_chain: LocalChain) -> str:
-    """A contract that takes any tokens it is called for."""
+    """A contract that takes the tokens named in its call."""
     return deploy.deploy_contract(local_chain.url, "Router", key=local_chain.payer_key)
 
 
 @pytest.fixture
 def wallet(local_chain: LocalChain, router: str) -> str:
-    """A wallet with 10.5 USDC, as much DAI, a little coin, and much more than that approved for the router."""
+    """A wallet with 10.5 USDC, 10.5 DAI and some native coin. It has approved much more for the router."""
     account = Account.create()
     local_chain.rpc("anvil_setBalance", account.address, hex(10**17))
     for token in (local_chain.usdc, local_chain.dai):
@@ -47,7 +47,7 @@ def wallet(local_chain: LocalChain, router: str) -> str:
 
 @pytest.fixture
 def paying(local_chain: LocalChain, router: str, wallet: str) -> Callable[..., EvmCall]:
-    """A maker of calls that take so much of the wallet's USDC."""
+    """Return a function that makes calls which take this amount of the wallet's USDC."""
 
     def call(amount: int = AMOUNT, *, token: str = local_chain.usdc, **different: Any) -> EvmCall:
         data = data_of(PAY, token, wallet, local_chain.recipient, amount, b"")
@@ -137,7 +137,7 @@ def test_too_little_coin_is_insufficient_funds(
 def test_missing_bridge_fee_is_insufficient_gas(
     client: EvmClient, local_chain: LocalChain, wallet: str
 ) -> None:
-    """The fee in native coin is no part of what is spent: what lacks is coin for fees."""
+    """The fee in native coin is not part of the amount. Missing coin for it counts as missing gas."""
     call = EvmCall(local_chain.recipient, b"", value=2 * 10**18)
     refused = rejection(client, call, wallet, Spending("", 10**18, extra_native=10**18))
     assert refused.refusal == Refusal.INSUFFICIENT_GAS
@@ -213,7 +213,7 @@ def test_call_that_takes_more_tokens_is_rejected(
 def test_call_that_takes_another_token_is_rejected(
     client: EvmClient, local_chain: LocalChain, wallet: str, paying: Paying
 ) -> None:
-    """The wallet once let the router move its DAI; this payment is in native coin."""
+    """The wallet has approved its DAI for the router, but this payment is in native coin."""
     refused = rejection(client, paying(1, token=local_chain.dai), wallet, Spending("", 0))
     assert refused.refusal == Refusal.WOULD_FAIL
     assert local_chain.dai in refused.note
@@ -227,7 +227,7 @@ def batch(local_chain: LocalChain) -> str:
 def test_returned_tokens_are_deducted(
     client: EvmClient, local_chain: LocalChain, wallet: str, router: str, batch: str
 ) -> None:
-    """It takes 500 and returns 400 in the same transaction: 100 are spent."""
+    """The call takes 500 and returns 400 in the same transaction, so it spends 100."""
     deploy.mint(local_chain.url, local_chain.usdc, batch, 400, key=local_chain.payer_key)
     take = data_of(PAY, local_chain.usdc, wallet, batch, 500, b"")
     back = data_of("transfer(address,uint256)", wallet, 400)
@@ -243,10 +243,10 @@ APPROVAL = keccak(text="Approval(address,address,uint256)").hex()
 
 
 def logging_approval(chain: LocalChain, address: str, owner: str, spender: str, amount: int) -> str:
-    """Put code at `address` that logs an approval; return a contract to call that calls it."""
+    """Put code at `address` that logs an approval; return the address of a contract that calls it."""
     words = [hex(amount)[2:].rjust(64, "0"), spender[2:].rjust(64, "0"), owner[2:].rjust(64, "0")]
     push = [f"7f{word}" for word in words]
-    # MSTORE(0, amount); LOG3(0, 32, topic, owner, spender). Its allowance is 100.
+    # MSTORE(0, amount); LOG3(0, 32, topic, owner, spender). `allowance` returns 100.
     asked = "5f3560e01c63dd62ed3e14"
     code = asked + "60XX57" + push[0] + "5f52" + push[1] + push[2] + "7f" + APPROVAL + "60205fa300"
     place = len(bytes.fromhex(code.replace("XX", "00")))

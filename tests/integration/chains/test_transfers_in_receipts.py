@@ -1,4 +1,4 @@
-"""What counts as money that moved is the token's own Transfer log, of exactly the right shape, or the native value."""
+"""Only two things count as a transfer: the token's own Transfer log in its exact shape, and the native value."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def transfers_of(client: EvmClient, chain: LocalChain, transaction_hash: str) ->
 
 
 def reference_of(transfer: Transfer) -> bytes | None:
-    """Return the one reference that a transfer on EVM can carry."""
+    """Return the transfer's reference. On EVM, a transfer can have one at most."""
     assert len(transfer.references) <= 1
     return next(iter(transfer.references), None)
 

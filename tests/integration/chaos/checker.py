@@ -1,4 +1,4 @@
-"""The verdict on a run, by none of the product's code: it reads the database's rows, the chain and the receiver."""
+"""Check a run without any code of the product, from the database's rows, the chain and the receiver's deliveries."""
 
 import hashlib
 import hmac
@@ -19,7 +19,7 @@ _BLOCKS_AT_ONCE = 500
 
 @dataclass(frozen=True)
 class Count:
-    """How far a run is: requests completed, payments completed, and deliveries that arrived; refunds are among them."""
+    """The progress of a run: completed requests, completed payments and received deliveries, all including refunds."""
 
     requests: int
     payments: int
@@ -27,7 +27,7 @@ class Count:
 
 
 def count(database_url: str) -> Count | None:
-    """Return how far it is, None while PostgreSQL is away."""
+    """Return the run's progress, or None if PostgreSQL is down."""
     query = """SELECT (SELECT count(*) FROM payments_paymentrequest WHERE status = 'completed'),
                       (SELECT count(*) FROM payments_payment WHERE status = 'completed'),
                       (SELECT count(*) FROM webhooks_delivery WHERE status = 'delivered')"""
@@ -46,7 +46,7 @@ def faults(
     received: Sequence[Received],
     secret: str,
 ) -> list[str]:
-    """Return what is lost, doubled or wrong; empty if each order was paid, credited and announced exactly once."""
+    """Return the errors of a run; empty if each order was paid, credited and reported exactly once."""
     with psycopg.connect(database_url) as connection:
         return [
             *_in_requests(customers, connection),
@@ -57,7 +57,7 @@ def faults(
 
 
 def _on_chain(chain: LocalChain, recipient: str) -> dict[str, int]:
-    """Return what each transaction moved to the recipient, by the token's logs."""
+    """Return the amount that each transaction moved to the recipient, from the token's logs."""
     head = int(chain.rpc("eth_blockNumber"), 16)
     to = "0x" + recipient[2:].lower().rjust(64, "0")
     moved: Counter[str] = Counter()

@@ -1,6 +1,6 @@
-"""A shop and its customers, who go on trying for as long as the service is away, and each pay exactly once.
+"""A shop and its customers. They retry while the service is down, and each pays exactly once.
 
-A share of them gets a part back: the shop refunds it once the payment is completed.
+Some get a part back: the shop refunds it once the payment is completed.
 """
 
 import threading
@@ -22,7 +22,7 @@ AMOUNT = "1.25"
 UNITS = 1_250_000
 REFUND = "0.25"
 REFUND_UNITS = 250_000
-# Where the refunds go, and nothing else.
+# This address receives the refunds and nothing else.
 REFUNDED_TO = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 _CALL_SECONDS = 20.0
 _PAUSE_SECONDS = 0.3
@@ -31,7 +31,7 @@ _LONGEST_SECONDS = 240.0
 
 @dataclass
 class Customer:
-    """One order: what the shop asked for, and what the customer sent."""
+    """One order: the shop's request and the customer's transaction."""
 
     order: str = field(default_factory=lambda: str(uuid.uuid4()))
     request_id: str = ""
@@ -42,7 +42,7 @@ class Customer:
 
 
 class Wallet:
-    """The customers' wallet: it signs with nonces of its own count, so that no transaction replaces another."""
+    """The customers' wallet. It counts its own nonces, so that no transaction replaces another."""
 
     def __init__(self, chain: LocalChain) -> None:
         self._chain = chain
@@ -54,7 +54,6 @@ class Wallet:
         return self._chain.payer
 
     def send(self, transaction: dict[str, Any]) -> str:
-        """Sign and send a built transaction; return its hash."""
         account = Account.from_key(self._chain.payer_key)
         unsigned = {name: value for name, value in transaction.items() if name != "from"}
         with self._lock:
@@ -65,14 +64,14 @@ class Wallet:
 
 
 class Crowd:
-    """All customers of a run, and the shop's side of the API."""
+    """All customers of a run, and the shop's calls to the API."""
 
     def __init__(
         self, url: str, key: str, chain: LocalChain, count: int, *, late: int, refunds: int = 0
     ) -> None:
-        """`late` of the customers submit their hashes at the same moment, after all the others.
+        """`late` customers submit their hashes last, all at the same moment.
 
-        `refunds` of the others get a part back.
+        `refunds` of the other customers get a part back.
         """
         self.customers = [Customer() for _ in range(count)]
         self._late = late
@@ -82,21 +81,21 @@ class Crowd:
         self._wallet = Wallet(chain)
         self._token = 0
         self._local = threading.local()
-        # How many calls had which status.
+        # The number of calls by status.
         self.statuses: Counter[int] = Counter()
 
     @property
     def submitted(self) -> int:
-        """How many hashes the service has confirmed to have."""
+        """The number of hashes that the service has confirmed."""
         return sum(customer.is_submitted for customer in self.customers)
 
     @property
     def refunded(self) -> int:
-        """How many refunds the service has confirmed to have."""
+        """The number of refunds that the service has confirmed."""
         return sum(bool(customer.refund_id) for customer in self.customers)
 
     def pay_all(self, threads: int = 8) -> None:
-        """Order, pay and submit, several customers at a time. Raises TimeoutError where the service stays away."""
+        """Order, pay and submit, several customers at a time. Raises TimeoutError if the service stays down."""
         self.find_token()
         early = self.customers[: len(self.customers) - self._late]
         late = self.customers[len(early) :]
@@ -109,7 +108,7 @@ class Crowd:
                 done.result()
 
     def find_token(self) -> int:
-        """Look up the token that all pay in; return its ID."""
+        """Find the token that all customers pay with; return its ID."""
         tokens = self._call("GET", f"/api/public/chains/{self._chain.chain_id}/tokens")
         self._token = next(token["id"] for token in tokens if token["symbol"] == "USDC")
         return self._token
@@ -127,7 +126,7 @@ class Crowd:
         self.send(customer)
 
     def order(self, customer: Customer) -> None:
-        """Order, and have the transaction built that is to be signed."""
+        """Create the request; have the service build the customer's transaction."""
         order = {
             "amount": AMOUNT,
             "token_id": self._token,
@@ -158,7 +157,7 @@ class Crowd:
         customer.is_submitted = True
 
     def _refund(self, customer: Customer) -> None:
-        """Refund a part once the payment is completed: create it, sign its transaction, send and submit it."""
+        """Once the payment is completed, refund a part: create the refund, sign its transaction, send and submit it."""
         headers = {"X-API-Key": self._key, "Idempotency-Key": f"refund-{customer.order}"}
         deadline = time.monotonic() + _LONGEST_SECONDS
         while not customer.is_submitted or not self._is_completed(customer):
@@ -180,7 +179,7 @@ class Crowd:
         return bool(self._call("GET", path, headers={"X-API-Key": self._key})["status"] == "completed")
 
     def _call(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
-        """Return the answer of a call, made again while the service is away, as the documentation asks."""
+        """Return the response of a call. Retry while the service is down, as the documentation recommends."""
         deadline = time.monotonic() + _LONGEST_SECONDS
         while True:
             problem = ""
@@ -192,7 +191,7 @@ class Crowd:
                 if answer.ok:
                     return answer.json()
                 problem = f"{answer.status_code} {answer.text[:300]}"
-                # 409: the first call with this key was cut off, and still holds it.
+                # 409: the first call with this key was interrupted, and its lock is still held.
                 if answer.status_code < 500 and answer.status_code != requests.codes.conflict:
                     raise AssertionError(f"{method} {path}: {problem}")
             except requests.RequestException as error:

@@ -1,6 +1,6 @@
-"""Faults of services that go on running: a primary becomes read-only, a Redis rejects writes.
+"""Faults of services that stay up: PostgreSQL's primary becomes read-only, Redis rejects writes.
 
-`FAULTS=failover make chaos` makes them. No process of the product may end meanwhile, and no call may return 500.
+`FAULTS=failover make chaos` runs them. No process of the product may end, and no call may return 500.
 """
 
 import shutil
@@ -20,7 +20,7 @@ DEMOTED = "PostgreSQL read-only on the connections that are open"
 REPLICA, CANT_SAVE, FULL = "Redis became a replica", "Redis can't save", "Redis full"
 EMPTY = "Redis restarted empty"
 FAULTS = (READ_ONLY, DEMOTED, REPLICA, CANT_SAVE, FULL, EMPTY)
-# After a demotion, only the connections made before it can become read-only: it comes last.
+# The demotion is last. It makes only existing connections read-only, so nothing could follow it.
 SCHEDULE = (
     (0.05, (REPLICA,)),
     (0.18, (CANT_SAVE,)),
@@ -41,9 +41,9 @@ SHORT = (
 
 
 def make(world: World, fault: str, seconds: float) -> float:
-    """Make the fault, and end it after `seconds`; return from when a recovery counts, on the monotonic clock.
+    """Make the fault and end it after `seconds`. Return the monotonic time from which the recovery is measured.
 
-    Payments go on without Redis, but not without a database that accepts writes.
+    Payments continue without Redis, but not without a writable database.
     """
     began_at = time.monotonic()
     if fault == EMPTY:
@@ -65,7 +65,7 @@ def make(world: World, fault: str, seconds: float) -> float:
 def are_left(world: World, seconds: float) -> bool:
     """Return whether the service closes all connections to the demoted primary.
 
-    A thread that waits for work closes its own when it next uses it, or when it ends.
+    An idle thread closes its connection when it uses it next, or when the thread ends.
     """
     try:
         eventually(lambda: not world.demoted & _connections(world), "they are closed", seconds)
@@ -75,7 +75,7 @@ def are_left(world: World, seconds: float) -> bool:
 
 
 def _connections(world: World) -> set[int]:
-    """Return the backends that serve the product's processes: all others connect by the socket."""
+    """Return the backends that serve the product's processes. All other clients connect by the socket."""
     with psycopg.connect(world.database_url) as connection:
         rows = connection.execute("SELECT pid FROM pg_stat_activity WHERE client_addr IS NOT NULL").fetchall()
     return {int(pid) for (pid,) in rows}
@@ -90,7 +90,7 @@ def _replica(client: "redis.Redis") -> Iterator[None]:
 
 @contextmanager
 def _cant_save(client: "redis.Redis") -> Iterator[None]:
-    """Remove the folder in which Redis would write its file: its next save fails, and from then on all writes."""
+    """Remove the folder for Redis' dump file, so that its next save fails. After that, Redis rejects all writes."""
     folder = client.config_get("dir")["dir"]
     shutil.rmtree(folder)
     client.config_set("save", "3600 1")

@@ -1,9 +1,11 @@
-"""Payments while everything is killed: `make chaos` (PAYMENTS=1000), a few minutes.
+"""Make payments while every process is killed: `make chaos` (PAYMENTS=1000), a few minutes.
 
-Prints what was killed when, how long each recovery took, how long all took after the last fault, and what the checker
-found. Exit status 1 if anything was lost or doubled, or if the last event was not delivered within 20 seconds of the
-last fault, or of the last submission if that was later. `LIMIT=60` allows more on a slow machine.
-`FAULTS=failover` makes other faults: PostgreSQL and Redis go on running, but reject writes.
+Prints each fault with its time and its recovery, the time that everything took after the last fault, and the
+checker's findings.
+
+Exit status 1 if anything was lost or doubled. Also if the last event took more than 20 seconds, counted from
+the last fault or the last submission, whichever is later. `LIMIT=60` allows more on a slow machine. With
+`FAULTS=failover`, PostgreSQL and Redis stay up but reject writes.
 """
 
 import os
@@ -40,15 +42,15 @@ REFUND_SHARE = 0.1
 _DOWN_SECONDS = 0.5
 _POLL_SECONDS = 0.1
 _LONGEST_SECONDS = 600.0
-# Of 10,000 customers, who wait for one another.
+# For runs with 10,000 customers, which take turns.
 _LONGEST_SECONDS_EACH = 0.3
 _AFTERWARDS_SECONDS = 120.0
 _SAY_EVERY_SECONDS = 5.0
 _FAILOVER_SECONDS = 15.0
-# A thread of a worker keeps its connection for half a minute without work.
+# An idle thread of a worker keeps its connection for half a minute.
 _LEFT_SECONDS = 120.0
-# What is killed, or made otherwise, when this share of the hashes has been submitted. The last one comes in the middle
-# of a burst.
+# The faults to make when this share of the hashes is submitted. The last fault falls into a burst of
+# submissions.
 SCHEDULE: tuple[tuple[float, tuple[str, ...]], ...] = (
     (0.05, ("worker 1",)),
     (0.08, (FLUSH,)),
@@ -90,7 +92,10 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Result:
-    """What a run came to: seconds from the last fault until all was submitted, completed, and delivered."""
+    """The result of a run.
+
+    Times are seconds after the last fault until everything was submitted, completed and delivered.
+    """
 
     payments: int
     faults_made: int
@@ -99,14 +104,16 @@ class Result:
     delivered_after: float | None
     sent_again: int
     found: list[str]
-    # Each fault with the seconds until the next payment was completed; of those after which one still was.
+    # Each fault, with the seconds until the next payment was completed. Faults without a later payment are
+    # left out.
     recoveries: list[tuple[str, float]]
     calls: int
 
     def is_good(self, limit: float) -> bool:
-        """Whether nothing was lost or doubled, and all was delivered in time.
+        """Whether nothing was lost or doubled, and everything was delivered within the limit.
 
-        A payment can't complete before it is submitted, so that the limit counts from the later of the two.
+        A payment can't complete before it is submitted. So the limit counts from the last fault or the last
+        submission, whichever is later.
         """
         if self.found or self.delivered_after is None or self.submitted_after is None:
             return False
@@ -121,9 +128,9 @@ def run(
     *,
     failover_seconds: float = 0,
 ) -> Result:
-    """Make so many payments under these faults, and return what the checker says.
+    """Make payments under these faults; return the result with the checker's findings.
 
-    Faults of `failover` last for `failover_seconds`, and no process may end in a run with them.
+    Faults of `failover` last for `failover_seconds`. In such a run, no process may end.
     """
     with running_receiver() as receiver:
         world = World(folder, receiver.url)
@@ -209,7 +216,7 @@ def _run(
 
 
 class _Progress(threading.Thread):
-    """Notes how many payments are completed, and when."""
+    """Records the number of completed payments over time."""
 
     def __init__(self, database_url: str) -> None:
         super().__init__(daemon=True)
@@ -227,7 +234,7 @@ class _Progress(threading.Thread):
         self.join()
 
     def recoveries(self, faults_at: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-        """Return how long after each fault the next payment was completed."""
+        """Return the seconds from each fault to the next completed payment."""
         found = []
         for fault, fault_at in faults_at:
             before = max((count for at, count in self._seen if at <= fault_at), default=0)
@@ -239,7 +246,7 @@ class _Progress(threading.Thread):
 def _wait(
     world: World, crowd: Crowd, refunds: int, since: float, say: Say
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the seconds since the last fault until all was submitted, completed, and delivered; None if it wasn't."""
+    """Return the seconds from the last fault until all were submitted, completed and delivered; None if never."""
     customers = len(crowd.customers)
     payments = customers + refunds
     submitted_after = completed_after = None
@@ -262,7 +269,7 @@ def _wait(
 
 
 def main() -> int:
-    """Run the long form and print its figures."""
+    """Run with 1,000 payments or PAYMENTS; print the figures."""
     payments = int(os.environ.get("PAYMENTS", "1000"))
     folder = Path(tempfile.mkdtemp(prefix="quittance-chaos-"))
     is_failover = os.environ.get("FAULTS") == "failover"

@@ -1,4 +1,4 @@
-"""The short form of `tests.integration.chaos.run`: nothing is lost and nothing doubled, whatever is killed."""
+"""A short run of `tests.integration.chaos.run`: nothing is lost or doubled, whichever process is killed."""
 
 from pathlib import Path
 

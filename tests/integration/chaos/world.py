@@ -1,4 +1,4 @@
-"""The service as deployed: the Procfile's own processes beside PostgreSQL, Redis, a chain and a receiver."""
+"""The service as deployed: the Procfile's processes, PostgreSQL, Redis, a chain and a webhook receiver."""
 
 import json
 import os
@@ -25,7 +25,8 @@ from tests.support.wire import running_wire
 
 PROGRAMS = Path(sys.executable).parent
 KILLABLE = ("worker 1", "worker 2", "web", "beat", "PostgreSQL", "Redis")
-# Other faults than SIGKILL, each over before `make` returns. A second beat, a full disk and wrong clocks stay.
+# Faults other than SIGKILL. Most are over before `make` returns. A second beat, a full disk and wrong clocks
+# last.
 FLUSH, STALL, SECOND_BEAT, ROLLING = "flushed Redis", "stalled node", "second beat", "rolling restart"
 VANISHED = "all connections to PostgreSQL vanished, and none was closed"
 VANISHED_REDIS = "all connections to Redis vanished, and none was closed"
@@ -36,18 +37,21 @@ _FULL = Path("/dev/full")
 _CLOCK = Path(__file__).parent / "clock"
 _STEPS = {"worker 1": "300", "web": "-120"}
 _STARTS_SECONDS = 60.0
-# A platform sends SIGKILL after as long (gunicorn's own grace is 25 s).
+# Platforms send SIGKILL after this time (gunicorn's own grace period is 25 s).
 _STOPS_SECONDS = 30.0
-# At the end of its stop, Kombu acknowledges what came over a connection that died with Redis, fails, and ends with
-# status 1. The message had only woken the worker, whose tasks have ended by then.
+# At shutdown, Kombu acknowledges a message from a connection that died with Redis. This fails, and the worker
+# exits with status 1. No harm: the message only woke the worker, and its tasks have ended.
 _LOST_WITH_REDIS = "in ack_log_error"
 
 
 class World:
-    """Everything that runs. Call from one thread: the kernel ties children to the thread that starts them."""
+    """All processes of a run.
+
+    Call it from one thread: the kernel kills children when the thread that started them ends.
+    """
 
     def __init__(self, folder: Path, receiver_url: str, code: Path = REPOSITORY) -> None:
-        """Run the version of the service in the folder `code`."""
+        """Run the service from the folder `code`."""
         self._folder = folder
         self._code = code
         self._data = folder / "pg"
@@ -82,10 +86,10 @@ class World:
             "WEB_CONCURRENCY": "2",
             "WORKER_CONCURRENCY": "2",
         }
-        # An address of this machine for this world alone: PostgreSQL's port is then free for it.
+        # An address of this machine that only this world uses, so that PostgreSQL's port is free on it.
         self._database_address = f"127.100.{web_port >> 8}.{web_port & 255}"
         self._open, self._lasting = ExitStack(), ExitStack()
-        # The backends of the connections that a demotion left open.
+        # The backends of connections that a demotion left open.
         self.demoted: set[int] = set()
         self._wire = self._open.enter_context(running_wire((self._database_address, 5432)))
         self._redis_wire = self._open.enter_context(running_wire(("127.0.0.1", self.redis_port)))
@@ -97,7 +101,7 @@ class World:
         if code == REPOSITORY:
             with Commands(self.environment) as manage:
                 self.key = self._set_up(manage)
-        else:  # an earlier version has its own commands
+        else:  # older versions have other commands
             self.key = self._set_up(self.manage)
         for name in ("web", "worker 1", "worker 2", "beat"):
             self.start(name)
@@ -106,22 +110,25 @@ class World:
 
     @property
     def database_url(self) -> str:
-        """Where PostgreSQL is reached past the wire over which the service reaches it; the same after each restart."""
+        """The direct URL of PostgreSQL, without the wire that the service connects through.
+
+        Restarts don't change it.
+        """
         return self._database_url
 
     def kill(self, *names: str) -> None:
-        """SIGKILL these at the same moment, each with all that it started."""
+        """Send SIGKILL to these and their children, all at the same moment."""
         for name in names:
             os.killpg(self._children[name].pid, signal.SIGKILL)
         for name in names:
             self._children[name].popen.wait()
 
     def make(self, fault: str) -> None:
-        """Make a fault that is not the death of a process."""
+        """Make a fault other than the death of a process."""
         if fault == FLUSH:
             redis_client.Redis(port=self.redis_port).flushall()
         elif fault == STALL:
-            # Frozen, not dead: its connections stay open, and nothing comes.
+            # The node is frozen, not dead: its connections stay open, but it sends nothing.
             os.kill(self._node.pid, signal.SIGSTOP)
             time.sleep(STALLED_SECONDS)
             os.kill(self._node.pid, signal.SIGCONT)
@@ -145,11 +152,11 @@ class World:
             raise ValueError(fault)
 
     def until_it_stops(self, fault: "AbstractContextManager[None]") -> None:
-        """Begin a fault that lasts to the end."""
+        """Start a fault that lasts to the end of the run."""
         self._lasting.enter_context(fault)
 
     def processes(self) -> dict[str, set[int]]:
-        """Return the IDs of the product's processes, by the part that started them. One that ended has none."""
+        """Return the process IDs of each part of the product. A part that has ended has none."""
         shown = subprocess.run(["ps", "-A", "-o", "pgid=,pid="], capture_output=True, text=True, check=True)
         ids = [(int(group), int(pid)) for group, pid in map(str.split, shown.stdout.splitlines())]
         return {
@@ -159,17 +166,17 @@ class World:
         }
 
     def log_lines(self, name: str) -> int:
-        """Return how many lines this part has logged."""
+        """Return the number of lines that this part has logged."""
         return len(self._children[name].log.read_text(errors="replace").splitlines())
 
     def replace(self, name: str) -> None:
-        """Stop a process as a platform does, by SIGTERM and after its grace by SIGKILL, and start the next one."""
+        """Stop a process as platforms do: SIGTERM, then SIGKILL after a grace period. Start the next one."""
         child = self._children[name]
         child.popen.terminate()
         try:
             code = child.popen.wait(timeout=_STOPS_SECONDS)
         except subprocess.TimeoutExpired:
-            # Seldom, on a loaded machine, a worker that lost Redis before: Celery's own stop hangs.
+            # Rare, on a loaded machine: Celery's own stop hangs in a worker that lost Redis before.
             print(f"{name} had to be killed {_STOPS_SECONDS:g} s after SIGTERM:\n{child.tail(5)}")
             code = -signal.SIGTERM
             self.kill(name)
@@ -178,24 +185,27 @@ class World:
         self.start(name)
 
     def restart(self, *names: str) -> None:
-        """Start these again: back ends first. What was in Redis is lost."""
+        """Start these again, PostgreSQL and Redis first. Redis starts empty."""
         for name in sorted(names, key=lambda name: name not in ("PostgreSQL", "Redis")):
             self.start(name)
 
     def lose_database(self) -> None:
-        """Throw PostgreSQL's data away, as a broken disk does; the next start is an empty database elsewhere."""
+        """Delete PostgreSQL's data, as a broken disk does.
+
+        The next start creates an empty database in another folder.
+        """
         shutil.rmtree(self._data)
         self._data = self._folder / "pg-restored"
 
     def ask_to_stop(self, *names: str) -> None:
-        """Send SIGTERM, as platforms do, and wait until they have ended."""
+        """Send SIGTERM, as platforms do; wait until the processes have ended."""
         for name in names:
             os.kill(self._children[name].pid, signal.SIGTERM)
         for name in names:
             self._children[name].popen.wait(timeout=60)
 
     def run_version(self, code: Path) -> None:
-        """Start what is started from now on from another folder, with `web` on a port of its own."""
+        """From now on, start processes from another folder, and `web` on a new port."""
         port = free_port()
         self._code, self.url = code, f"http://127.0.0.1:{port}"
         self.environment |= {"PORT": str(port)}
@@ -203,7 +213,7 @@ class World:
         self._procfile = dict(line.split(": ", 1) for line in procfile if line)
 
     def rename(self, old: str, new: str) -> None:
-        """Call a running part by another name, so that a second one can be started."""
+        """Give a running part another name, so that a second one can start."""
         self._children[new] = self._children.pop(old)
 
     def start(self, name: str) -> None:
@@ -226,7 +236,7 @@ class World:
             )
 
     def _clock_of(self, name: str) -> dict[str, str]:
-        """Return the environment of a process whose clock may step."""
+        """Return the environment variables of a process with a wrong clock."""
         if name not in _STEPS:
             return {}
         file = self._folder / f"{name}.clock"
@@ -238,7 +248,7 @@ class World:
         (self._folder / f"{name}.clock").write_text(seconds)
 
     def stop(self) -> None:
-        """Kill all of it; nothing that is written from now on counts."""
+        """Kill everything. Output after this is ignored."""
         self._lasting.close()
         for child in self._children.values():
             if child.exit_code is None:
@@ -252,7 +262,10 @@ class World:
         self.start("Redis")
 
     def _postgres(self) -> Child:
-        """Start PostgreSQL over what is there. Its killed predecessor's processes take a moment to leave."""
+        """Start PostgreSQL with the existing data.
+
+        Wait while processes of its killed predecessor are still ending.
+        """
         deadline = time.monotonic() + _STARTS_SECONDS
         while True:
             try:
@@ -269,7 +282,7 @@ class World:
                 return running.child
 
     def _set_up(self, manage: Callable[..., str]) -> str:
-        """Load the chain, and make a merchant and a key, by the product's own commands; return the key."""
+        """Load the chain and create a merchant and a key with the product's commands; return the key."""
         manage("migrate", "--verbosity=0")
         token = {
             "symbol": "USDC",
@@ -303,7 +316,7 @@ class World:
 
     def _configure(self, receiver_url: str) -> None:
         body: dict[str, Any] = {"url": receiver_url}
-        if self._code == REPOSITORY:  # an earlier version may not know the events of refunds
+        if self._code == REPOSITORY:  # older versions may lack the events of refunds
             body["enabled_events"] = ["payment.succeeded", "refund.completed", "refund.failed"]
         answer = requests.put(
             f"{self.url}/api/webhooks", json=body, headers={"X-API-Key": self.key}, timeout=30
@@ -312,7 +325,7 @@ class World:
         self.secret = str(answer.json()["secret"])
 
     def manage(self, *arguments: str) -> str:
-        """Run a command of manage.py; return what it printed. Raises ServiceError."""
+        """Run a command of manage.py; return its output. Raises ServiceError."""
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=self._code,

@@ -1,4 +1,4 @@
-"""Sending by hand: the page warns before it shows the address, and its form accepts a hash without scripts."""
+"""Paying by hand: the page warns before it shows the address, and its form accepts a hash without scripts."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _FORM = "application/x-www-form-urlencoded"
 
 @pytest.fixture
 def browser_without_script(db: None) -> Client:
-    """A form's sender that demands CSRF tokens where the site does."""
+    """A client that checks CSRF tokens as the site does."""
     return Client(enforce_csrf_checks=True, raise_request_exception=False)
 
 
@@ -98,7 +98,8 @@ def test_pasted_hash_is_stored_and_its_progress_shown(
     assert Payment.objects.get().transaction_hash == UNKNOWN
     text = shown(public, order, "")
     assert UNKNOWN in text
-    # Named, since Chromium does not load a page again by itself whose address ends in a fragment, as a form's does.
+    # The URL is explicit: after a form, the page's URL ends in a fragment, and Chromium doesn't reload such a
+    # page by itself.
     assert f'<meta http-equiv="refresh" content="15; url=/pay/{order["shortcode"]}">' in text
     assert "refresh" not in shown(public, order, "?still").split("</head>")[0]
     assert 'class="send-yourself"' in text
@@ -152,7 +153,7 @@ def test_unbound_transfer_waits_for_the_merchant(
     merchant: Merchant,
     browser_without_script: Client,
 ) -> None:
-    """A wallet pays by the EIP-681 link, the customer pastes the hash, and the merchant accepts it."""
+    """A wallet pays by the EIP-681 link, the customer pastes the hash, the merchant accepts the payment."""
     Merchant.objects.filter(pk=merchant.pk).update(support_email="help@bakery.example")
     order = checkout()
     link = re.search(

@@ -1,4 +1,4 @@
-"""Proving the address first, then sending from it by hand, all of it in a browser without scripts."""
+"""The customer proves the address and then pays from it by hand, in a browser without scripts."""
 
 import html
 import re
@@ -155,7 +155,7 @@ def test_address_without_the_funds_gets_no_text(checkout: Checkout, local_chain:
 
 
 def test_text_to_sign_needs_no_coin_for_the_fee(checkout: Checkout, local_chain: LocalChain) -> None:
-    """They can be fetched later, and those of contract accounts pay no fee themselves."""
+    """The customer can get coins for the fee later. Contract accounts pay no fee themselves."""
     without_coins = Account.create()
     local_chain.transfer(local_chain.usdc, without_coins.address, AMOUNT)
     assert Bare(checkout()).prove(local_chain, without_coins.key.hex())

@@ -1,4 +1,4 @@
-"""An account that is a contract proves itself by the word of its code (EIP-1271), and then pays by hand."""
+"""A contract account proves its address with a check by its own code (EIP-1271), and then pays by hand."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ AMOUNT = 10_500_000
 
 
 def pay(safe: Safe, chain: LocalChain) -> str:
-    """Have somebody else bring the safe's own transfer to the chain; it has no reference."""
+    """Have another account send the safe's transfer to the chain. It has no reference."""
     return safe.send(safe.execution(chain.usdc, transfer_data(chain.recipient, AMOUNT)))
 
 

@@ -1,4 +1,4 @@
-"""Proving a Solana address first, then sending from it by hand, where the request has no reference to scan."""
+"""The customer proves a Solana address and then pays from it by hand, because the request has no reference to scan."""
 
 import base64
 from collections.abc import Callable
@@ -23,7 +23,7 @@ FORMS: dict[str, Callable[[Signature], str]] = {
 
 @pytest.fixture
 def browser(checkout: Callable[..., dict[str, Any]], solana_usdc: Token, local_ledger: LocalLedger) -> Bare:
-    """On a request without references, whose recipient has an account for the token."""
+    """A browser on a request without references. Its recipient has an account for the token."""
     recipient = str(local_ledger.new_wallet(usdc=USDC_UNIT).pubkey())
     of_solana = {"token_id": solana_usdc.id, "chain_id": solana_usdc.chain_id, "recipient_address": recipient}
     return Bare(checkout(amount="3", references=False, **of_solana))

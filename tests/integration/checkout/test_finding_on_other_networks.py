@@ -1,4 +1,4 @@
-"""A hash entered for the wrong network is found on the right one, if the nodes respond."""
+"""If a hash is entered for the wrong network, the service finds it on the right one, if the nodes respond."""
 
 import threading
 import time
@@ -25,7 +25,7 @@ HANGS_SECONDS = 10
 
 @pytest.fixture
 def second(db: None, other_local_chain: LocalChain, settings: Any) -> Chain:
-    """Another chain that can be paid from."""
+    """A second chain that customers can pay from."""
     settings.ROUTING_PROVIDERS = ["lifi"]
     return make_second_row(other_local_chain)
 
@@ -37,7 +37,7 @@ def sent_elsewhere(other_local_chain: LocalChain) -> str:
 
 
 def enter(order: dict[str, Any], transaction_hash: str) -> int:
-    """Enter the hash for the requested network, which the form offers first; return the chain it is followed on."""
+    """Enter the hash with the preselected network, the requested one; return the chain on which it is looked up."""
     Bare(order).paste(transaction_hash)
     return Payment.objects.get().chain_id
 

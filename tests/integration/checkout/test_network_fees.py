@@ -1,4 +1,4 @@
-"""A direct route says what the network will roughly take, and is offered just the same where that is unknown."""
+"""A direct route shows the approximate network fee. If the fee is unknown, the route is still offered."""
 
 from collections.abc import Callable
 from typing import Any
@@ -74,7 +74,7 @@ def test_deposit_of_a_new_token_account_is_a_fee_of_the_route(
     local_ledger.sign_and_send(built["transaction"], wallet)
     spent = 10**9 - local_ledger.balance(str(wallet.pubkey()))
     expected = int(deposit["amount"]["raw"]) + int(route["gas"]["amount"]["raw"])
-    assert expected <= spent < expected + 1_000  # compute units may cost a little more
+    assert expected <= spent < expected + 1_000  # the estimate may be a little too low for compute units
 
     cache.clear()
     assert route_for(public, created(api, solana_usdc, recipient), local_ledger.payer)["fees"] == []
@@ -84,7 +84,7 @@ def test_account_deposit_of_newer_token_depends_on_program(
     solana: Chain, local_ledger: LocalLedger, mints: Mints
 ) -> None:
     newer = Token(chain=solana, contract_address=str(mints.newer), symbol="NEW", decimals=6)
-    assert account_deposit(newer, new_address()) == 2_157_600  # an account of 182 bytes
+    assert account_deposit(newer, new_address()) == 2_157_600  # this token's accounts have 182 bytes
     coin = Token(chain=solana, contract_address="", symbol="SOL", decimals=9)
     assert account_deposit(coin, new_address()) == 0
 

@@ -1,4 +1,4 @@
-"""The page in every state, without scripts; and the public details behind it."""
+"""The page in every state, without scripts, and the public details that it shows."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -97,7 +97,7 @@ def far_chain(db: None) -> Chain:
 
 
 def _cross(order: dict[str, Any], chain: Chain, **different: Any) -> None:
-    """Record a payment from another chain, as far as `different` says it has come."""
+    """Store a payment from another chain. `different` is its progress."""
     new_payment(
         request_id=order["id"],
         chain=chain,

@@ -1,4 +1,4 @@
-"""A script with a key of its own pays through the public endpoints and raw RPC alone."""
+"""A script with a private key pays with nothing but the public endpoints and raw RPC."""
 
 from collections.abc import Callable
 from typing import Any

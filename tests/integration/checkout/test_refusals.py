@@ -1,4 +1,4 @@
-"""What the public endpoints reject: each with a clear code, and nothing stored."""
+"""The public endpoints reject bad input with a clear code, and store nothing."""
 
 from collections.abc import Callable
 from datetime import timedelta

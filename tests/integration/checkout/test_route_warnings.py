@@ -1,4 +1,4 @@
-"""A wallet whose payments the chain's nodes can't look into is warned before it pays, and kept from nothing."""
+"""If the chain's nodes can't trace a wallet's payments, the page warns before it pays. It can still pay."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,13 +19,13 @@ CONTRACT = "0x6001600155"
 
 @pytest.fixture
 def without_traces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No node of the chain traces calls."""
+    """Make all nodes of the chain unable to trace."""
     monkeypatch.setattr(EvmClient, "can_prove_internal_transfers", lambda _: False)
 
 
 @pytest.fixture
 def set_code(local_chain: LocalChain) -> Callable[[str], None]:
-    """Return what gives the account this code."""
+    """Return a function that gives the account this code."""
     return lambda code: local_chain.rpc("anvil_setCode", ACCOUNT, code)
 
 

@@ -1,4 +1,4 @@
-"""A Solana wallet scans the code on the page and pays; discovery finds the payment without a submitted hash."""
+"""A Solana wallet scans the page's code and pays. Discovery finds the payment without a submitted hash."""
 
 import html
 import re
@@ -25,14 +25,14 @@ def page_of(public: Api, request: PaymentRequest, query: str = "") -> str:
 
 
 def scanned(page: str) -> tuple[str, dict[str, str]]:
-    """Return the recipient and the parameters of the link on the page."""
+    """Return the recipient and the parameters of the page's `solana:` link."""
     link = re.search(r'href="solana:([^?"]+)\?([^"]+)"', page)
     assert link
     return link[1], {name: value for name, [value] in parse_qs(html.unescape(link[2])).items()}
 
 
 def pay_as_a_wallet(ledger: LocalLedger, page: str) -> str:
-    """Pay the amount of the link, by the rules of Solana Pay; return the final transaction's signature."""
+    """Pay the link's amount by the rules of Solana Pay; return the signature of the finalized transaction."""
     recipient, parameters = scanned(page)
     is_token = "spl-token" in parameters
     whole, _, fraction = parameters["amount"].partition(".")

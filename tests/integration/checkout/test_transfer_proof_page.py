@@ -1,4 +1,4 @@
-"""The page on which the sender of a transfer signs for it, without scripts."""
+"""The page on which the sender of an unbound transfer signs a proof for it, without scripts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ AMOUNT = 10_500_000
 
 
 def sent(browser: Bare, chain: LocalChain) -> tuple[Payment, str]:
-    """Return the unbound payment of a transfer by hand, and the page to sign for it."""
+    """Return the unbound payment of a transfer by hand, and the path of the page to sign for it."""
     payment = browser.paste(chain.transfer(chain.usdc, chain.recipient, AMOUNT))
     assert look_until_decided(payment, Clock()).failure_code == "transaction_not_bound"
     return payment, f"{browser.start.removesuffix('/by-hand')}/sent/{payment.pk}"
@@ -74,7 +74,7 @@ def test_address_that_sent_nothing_is_explained(checkout: Checkout, local_chain:
 def test_sender_can_sign_after_the_request_ended(
     checkout: Checkout, local_chain: LocalChain, status: str
 ) -> None:
-    """The signature binds nothing then: the page says that the shop decides."""
+    """After the request has ended, the signature binds nothing. The page says that the shop decides."""
     browser = Bare(checkout())
     payment, page = sent(browser, local_chain)
     if status == "cancelled":

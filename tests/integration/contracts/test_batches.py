@@ -1,4 +1,4 @@
-"""In a batch each sweep fails alone, within its own gas, whatever a token or a recipient does."""
+"""In a batch, each sweep fails on its own and within its own gas, whatever a token or a recipient does."""
 
 import pytest
 
@@ -35,7 +35,8 @@ def test_troublesome_token_fails_alone_in_a_batch(world: DepositWorld, trouble: 
     world.mint(world.chain.usdc, good.address, 5)
     world.pay(bad.address, COIN)
     receipt = world.sweep((recipient, bad, token), (recipient, bad, ""), (recipient, good, world.chain.usdc))
-    # A token that returns too much, too early, moves nothing, and that is its own affair.
+    # A token that returns too much data, or returns too early, moves nothing. That is the token's fault, so
+    # it isn't reported.
     assert failed_sweeps(receipt) == ([(bad.address, token)] if trouble in FAILING else [])
     assert world.balance(token, bad.address) == 7
     assert world.coins(recipient) == COIN
@@ -52,7 +53,7 @@ def test_troublesome_recipient_fails_alone_in_a_batch(world: DepositWorld, troub
     receipt = world.sweep((bad_recipient, bad, ""), (recipient, good, ""))
     assert failed_sweeps(receipt) == ([(bad.address, "")] if trouble in FAILING else [])
     assert world.coins(recipient) == COIN
-    # A sweep that failed logs no swept coin.
+    # A failed sweep doesn't log a swept coin.
     assert swept_coins([receipt], bad.address) == world.coins(bad_recipient)
     assert world.coins(bad.address) + world.coins(bad_recipient) == COIN
 
@@ -107,7 +108,7 @@ def test_recipient_that_enters_the_factory_gets_no_more(world: DepositWorld) -> 
     world.make_trouble(recipient, CALL_BACK, FACTORY, call.data)
     world.pay(one.address, COIN)
     world.pay(other.address, 2 * COIN)
-    # The second row is deployed and swept in the midst of the first.
+    # While the first row is swept, the recipient deploys and sweeps the second.
     receipt = world.sweep((recipient, one, ""), (other_recipient, other, ""), gas_per_sweep=1_000_000)
     assert failed_sweeps(receipt) == []
     assert world.coins(recipient) == COIN

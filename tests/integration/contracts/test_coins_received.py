@@ -1,4 +1,4 @@
-"""Native coin that a forwarder received is counted on a real node, before and after sweeps and reorganisations."""
+"""On a real node, native coin that a forwarder received is counted before and after sweeps and reorganisations."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The factory is deployed by a printed transaction, once, and its code is compared with the shipped code."""
+"""A printed transaction deploys the factory once. The deployed code is compared with the shipped code."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A deposit address accepts anything, before and after its code is there, and sends it to its recipient alone."""
+"""A deposit address accepts everything, before and after its code is deployed, and sends it only to its recipient."""
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_native_coin_costs_less_than_the_stipend(world: DepositWorld) -> None:
     assert world.code(deposit.address)
     assert world.succeeded(sender, pay, value=2)
     assert world.coins(deposit.address) == 2
-    # Of a plain transfer's gas, all beyond 21,000 is the forwarder's.
+    # A plain transfer costs 21,000 gas. The forwarder uses the gas beyond that.
     assert int(world.call(deposit.address, value=3)["gasUsed"], 16) - 21_000 < 100
 
 
@@ -110,7 +110,7 @@ def test_addresses_differ_by_recipient_and_by_request(world: DepositWorld) -> No
     "data",
     [
         b"\1",
-        b"\x01\x68\x1a\x62",  # sweep without a token
+        b"\x01\x68\x1a\x62",  # a sweep call without a token
         call_data("transfer(address,uint256)", NATIVE, 1),
         call_data("upgradeTo(address)", NATIVE),
         call_data("onERC721Received(address,address,uint256,bytes)", NATIVE, NATIVE, 1, b""),

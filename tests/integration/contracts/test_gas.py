@@ -20,7 +20,7 @@ _ROW = re.compile(r"^\| ([^|]+) \| ([0-9,]+) \|$", re.MULTILINE)
 
 @pytest.fixture
 def fresh(local_chain: LocalChain) -> Iterator[DepositWorld]:
-    """The shared chain without forwarders at the addresses that are measured."""
+    """The shared chain, without forwarders at the measured addresses."""
     snapshot = local_chain.rpc("evm_snapshot")
     world = DepositWorld(local_chain, strangers_key="0x" + "5e" * 32)
     local_chain.rpc("anvil_setBalance", world.stranger, hex(10**24))
@@ -33,7 +33,7 @@ def fresh(local_chain: LocalChain) -> Iterator[DepositWorld]:
 def measured(world: DepositWorld) -> dict[str, int]:
     usdc = world.chain.usdc
     one, other, *many = [(RECIPIENT, deposit_of(RECIPIENT, UUID(int=number))) for number in range(2 + BATCH)]
-    # As that of a merchant who has been paid before: a first balance costs more.
+    # Give the recipient a balance, as a merchant has who was paid before. A first balance costs more gas.
     world.mint(usdc, RECIPIENT, 1)
     world.pay(RECIPIENT, 1)
 

@@ -1,4 +1,4 @@
-"""On a chain that derives addresses in another way, the factory rejects each call."""
+"""If a chain derives addresses in another way, the factory rejects each call."""
 
 import pytest
 
@@ -8,12 +8,13 @@ from chains.families.evm.deposits.shipped import FACTORY as FACTORY_CONTRACT
 from demo.contracts.deploy import ChainRefusal
 from tests.support.chains.deposits import DepositWorld, call_data, deposit_for, new_address
 
-# EIP-1014's prefix as the compiled factory writes it: PUSH1 0xff PUSH1 0xf8 SHL. Tron has 0x41 in its place.
+# The prefix of EIP-1014 in the compiled factory: PUSH1 0xff PUSH1 0xf8 SHL. Tron uses 0x41 instead of 0xff.
 PREFIX, OTHER_PREFIX = bytes.fromhex("60ff60f81b"), bytes.fromhex("604160f81b")
 
 
 def test_factory_deploys_nothing_where_addresses_differ(world: DepositWorld) -> None:
-    # The chain can't be changed, so the factory expects what another chain would do.
+    # The test can't change the chain. So it changes the factory, which then expects another chain's
+    # addresses.
     assert FACTORY_CONTRACT.code.count(PREFIX) == 1
     factory, recipient = new_address(), new_address()
     code = FACTORY_CONTRACT.code.replace(PREFIX, OTHER_PREFIX)

@@ -1,4 +1,4 @@
-"""Random sends and sweeps by strangers: whatever was received is at the recipient or waits, and nowhere else."""
+"""Random sends and sweeps by strangers: everything received is at the recipient or waits at the address."""
 
 from collections import Counter
 
@@ -37,7 +37,7 @@ STEPS = st.lists(st.one_of(SEND, SEND, BATCH, WRONG, DIRECT, TROUBLE), min_size=
 
 
 class Ledger:
-    """Three deposit addresses, one of a contract recipient, four assets, and what was sent where."""
+    """Three deposit addresses (one with a contract as recipient), four assets, and a record of all transfers."""
 
     def __init__(self, world: DepositWorld) -> None:
         self.world = world
@@ -47,7 +47,7 @@ class Ledger:
         recipient = new_address()
         self.recipients = [recipient, recipient, self.odd_recipient]
         self.deposits: list[Deposit] = [deposit_for(each) for each in self.recipients]
-        # What a call back does: sweep all assets of all addresses by the factory.
+        # The reentrant call sweeps all assets of all addresses with the factory.
         sweeps = [
             Sweep(recipient, deposit.salt, token)
             for recipient, deposit in zip(self.recipients, self.deposits, strict=True)

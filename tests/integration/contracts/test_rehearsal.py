@@ -1,4 +1,4 @@
-"""A node shows, without a transaction, whether what arrives at a deposit address reaches its recipient."""
+"""Without a transaction, a node shows whether money at a deposit address can reach its recipient."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ DELEGATED = "ef0100" + "11" * 20
 
 @pytest.fixture
 def rehearse(world: DepositWorld) -> Rehearse:
-    # The factory has to be finalized.
+    # Make the factory's block final.
     world.chain.rpc("anvil_mine", "0x60")
     client = EvmClient([world.chain.url], world.chain.chain_id)
 

@@ -1,4 +1,4 @@
-"""Asking the local aggregator for a quote, and paying as it says, by script."""
+"""Scripted customers of the local aggregator: request a quote, and pay it."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def ask(aggregator: Aggregator, path: str, **arguments: Any) -> requests.Respons
 def ask_for_quote(
     aggregator: Aggregator, chain: LocalChain, path: str = "/quote/toAmount", **different: Any
 ) -> requests.Response:
-    """Return the answer to a question: 12.50 USDC on the second chain for the payer's coin, if not told otherwise."""
+    """Request a quote; return the response. By default, the payer's coin buys 12.50 USDC on the second chain."""
     question = {
         "fromChain": chain.chain_id,
         "toChain": 31338,
@@ -30,7 +30,7 @@ def ask_for_quote(
 
 
 def pay(chain: LocalChain, quote: Any) -> str:
-    """Approve where that is needed, and send what the quote says, as a wallet would; return the hash."""
+    """Approve if necessary, and send the quote's transaction as a wallet would; return the hash."""
     token, amount = quote["action"]["fromToken"]["address"], int(quote["action"]["fromAmount"])
     if token != EVM_NATIVE:
         spender = quote["estimate"]["approvalAddress"][2:].lower().rjust(64, "0")
@@ -39,7 +39,7 @@ def pay(chain: LocalChain, quote: Any) -> str:
 
 
 def send(chain: LocalChain, call: Any, *, succeeds: bool = True) -> str:
-    """Sign and send a call; return the hash. It has to end as told."""
+    """Sign and send a call; return the hash. Checks whether it succeeded or failed as expected."""
     fees = {"gas": 600_000, "maxFeePerGas": 10**11, "maxPriorityFeePerGas": 10**9, "chainId": chain.chain_id}
     value = int(call.get("value", "0x0"), 16)
     sent = chain.send({"to": call["to"], "data": call["data"], "value": value, **fees})
@@ -49,7 +49,7 @@ def send(chain: LocalChain, call: Any, *, succeeds: bool = True) -> str:
 
 
 def holdings(chain: LocalChain, token: str, owner: str) -> int:
-    """Return the base units of a token, or of the native coin, that the owner has."""
+    """Return the owner's balance of a token or the native coin, in base units."""
     if token == EVM_NATIVE:
         return int(chain.rpc("eth_getBalance", owner, "latest"), 16)
     return chain.token_balance(token, owner)

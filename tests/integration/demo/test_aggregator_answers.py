@@ -22,7 +22,7 @@ def text(value: Any) -> bool:
 
 
 def units(value: Any) -> bool:
-    """A whole number of base units, as text."""
+    """Return whether the value is a whole number of base units, as text."""
     return isinstance(value, str) and value.isascii() and value.isdigit()
 
 
@@ -55,7 +55,7 @@ def one_of(*words: str) -> Shape:
 
 
 def several(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A list that is not empty, of which every row has this shape."""
+    """Return the shape of a non-empty list whose rows all have this shape."""
     return {"[]": row}
 
 
@@ -120,7 +120,7 @@ ERROR = {"message": text, "code": whole}
 
 
 def misfits(value: Any, shape: Any, where: str = "") -> list[str]:
-    """The paths at which the value is not of the shape."""
+    """Return the paths at which the value doesn't match the shape."""
     if callable(shape):
         return [] if shape(value) else [f"{where}: {value!r}"]
     if "[]" in shape:

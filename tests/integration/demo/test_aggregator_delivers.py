@@ -1,4 +1,4 @@
-"""The local aggregator takes a customer's money on one chain and really delivers on another."""
+"""The local aggregator takes a customer's money on one chain and delivers on another."""
 
 from typing import Any
 

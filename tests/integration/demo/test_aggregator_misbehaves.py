@@ -1,4 +1,4 @@
-"""Each switch of the local aggregator changes what its name says, on the chains or over HTTP."""
+"""Each switch of the local aggregator causes the fault in its name, on the chains or over HTTP."""
 
 import threading
 from typing import Any
@@ -19,7 +19,7 @@ TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
 @pytest.fixture
 def delivered(aggregator: Aggregator, local_chain: LocalChain) -> str:
-    """The source transaction of a swap that was delivered."""
+    """The source transaction of a delivered swap."""
     sent = pay(local_chain, ask_for_quote(aggregator, local_chain).json())
     aggregator.delivered(sent)
     return sent
@@ -38,7 +38,7 @@ def switches(aggregator: Aggregator) -> str:
 
 
 def transfers(chain: LocalChain, hash: str) -> list[tuple[str, int]]:
-    """Return recipient and amount of each token transfer of a transaction."""
+    """Return the recipient and amount of each token transfer in a transaction."""
     logs = chain.rpc("eth_getTransactionReceipt", hash)["logs"]
     moves = [entry for entry in logs if entry["topics"][0] == TRANSFER]
     return [("0x" + entry["topics"][2][-40:], int(entry["data"], 16)) for entry in moves]

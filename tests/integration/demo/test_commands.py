@@ -1,4 +1,4 @@
-"""Management commands in one process: each returns what it wrote, and one that fails ends none of the others."""
+"""Management commands in one process: each returns its output, and a failed one doesn't stop the others."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The demo's exchange pays an address in a batch, with tokens and with native coin."""
+"""The demo exchange pays an address in a batch, in tokens and in native coin."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def test_token_arrives_in_a_batch_of_transfers(local_chain: LocalChain) -> None:
     receipt = withdraw(local_chain.url, address, "12.50", "USDC")
     assert local_chain.token_balance(local_chain.usdc, address) == 12_500_000
     assert len(receipt["logs"]) == 3
-    # What was minted for the batch has left the wallet.
+    # The tokens minted for the batch have left the wallet.
     assert local_chain.token_balance(local_chain.usdc, hot_wallet(local_chain.url)) == 0
 
 

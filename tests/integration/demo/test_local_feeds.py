@@ -1,4 +1,4 @@
-"""The local world's price feeds on a real chain: what each switch makes the product read."""
+"""The local world's price feeds on a real chain. Each switch changes the price that the product reads."""
 
 from decimal import Decimal
 from fractions import Fraction

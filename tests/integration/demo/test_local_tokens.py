@@ -1,4 +1,4 @@
-"""The local world's tokens, on a new chain and on one that an earlier version began."""
+"""The local world deploys its tokens on a new chain, and completes those of an earlier version."""
 
 from demo.contracts import deploy
 from demo.services import anvil

@@ -23,7 +23,7 @@ def contracts(local_chain: LocalChain) -> Contracts:
 @pytest.fixture
 def account(contracts: Contracts) -> DelegatedAccount:
     accounts.deploy_delegate(contracts.chain.url)
-    accounts.deploy_delegate(contracts.chain.url)  # a second start of the local world
+    accounts.deploy_delegate(contracts.chain.url)  # as when the local world starts a second time
     return contracts.delegated(accounts.DELEGATE)
 
 
@@ -64,7 +64,7 @@ def test_account_confirms_only_its_own_keys_signature(
 
 
 def test_delegated_account_still_pays_by_signature(account: DelegatedAccount, world: World) -> None:
-    """The token asks the account's code, not its key, whether the authorization is signed."""
+    """The token checks the signature with the account's code, not with its key."""
     payer = Account.from_key(account.key)
     mine = World(world.chain, world.client, world.domain, payer)
     deploy.mint(world.chain.url, world.domain.token, payer.address, AMOUNT)

@@ -1,4 +1,4 @@
-"""The commands of the guides work as they are, one after the other, against the running service."""
+"""The commands of the guides work unchanged, one after another, with the running service."""
 
 import json
 import os
@@ -26,7 +26,7 @@ WALLET = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 @pytest.fixture
 def local_usdc() -> Token:
-    """USDC on the chain of `make run`, without a node: the simulation needs none."""
+    """USDC on the chain of `make run`. It has no node, because the simulation needs none."""
     chain = Chain.objects.create(id=31337, name="Local Chain", chain_type="evm", native_symbol="ETH")
     address = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
     return Token.objects.create(
@@ -93,7 +93,7 @@ def test_sample_of_the_first_page_creates_a_request(
     live_server: LiveServer, api_key: tuple[ApiKey, str], local_usdc: Token
 ) -> None:
     (program,) = samples(HOME, "bash")
-    # Ids differ between deployments, which the guide after it explains.
+    # Ids differ between deployments. The guide explains this after the command.
     _run(
         program.replace('"token_id": 2', f'"token_id": {local_usdc.pk}'), live_server, api_key[1], local_usdc
     )

@@ -1,4 +1,4 @@
-"""The samples of the README work: each is cut out of the page and run."""
+"""The samples of the README work: each is extracted from the page and run."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def settled(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> dict[str, str]:
-    """The environment that the page tells the reader to set."""
+    """The environment variables that the page has the reader set."""
     environment = {
         "QUITTANCE_BASE_URL": live_server.url,
         "QUITTANCE_API_KEY": api_key[1],
@@ -61,7 +61,7 @@ def settled(
 
 @pytest.fixture
 def shop(settled: dict[str, str], tmp_path: Path) -> Iterator[str]:
-    """The receiving sample, served on loopback over the page's own tables; its webhook URL."""
+    """The sample receiver on localhost, with the page's database tables; its webhook URL."""
     (tmp_path / "tables.sql").write_text(sample_with(README, "sql", "seen_events"))
     (command,) = [
         line for line in sample_with(README, "sh", "tables.sql").splitlines() if "tables.sql" in line
@@ -79,7 +79,7 @@ def shop(settled: dict[str, str], tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def configured(shop: str, settled: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
-    """The webhook URL of the shop, registered as the endpoint, with its secret set."""
+    """The shop's webhook URL, registered as the endpoint. Its secret is in the environment."""
     response = _call("PUT", "/api/webhooks", {"url": shop})
     monkeypatch.setenv("WEBHOOK_SECRET", response["secret"])
     return shop

@@ -1,6 +1,6 @@
-"""The samples for receivers, in five languages, accept what the product's own code signs and reject everything else.
+"""Samples for receivers, in five languages, accept what the product signs and reject everything else.
 
-A language that this machine does not have is skipped.
+A language that this machine lacks is skipped.
 """
 
 import base64
@@ -50,7 +50,7 @@ DIGEST = GOOD.partition("v1=")[2]
 
 
 def _signed_at(timestamp: str) -> str:
-    """Return a header that signs the body at a time which the product never writes."""
+    """Return a header with a valid signature for a timestamp format that the product never writes."""
     digest = hmac.new(SECRET.encode(), f"{timestamp}.".encode() + BODY, hashlib.sha256).hexdigest()
     return f"t={timestamp},v1={digest}"
 
@@ -110,7 +110,7 @@ CASES = {**TAKEN, **REFUSED, "signed with no secret at all": Case(sign([""], NOW
 
 @dataclass(frozen=True)
 class Language:
-    """What runs a sample: the program that has to be there, and the command that judges standard input."""
+    """The program that a language needs, and the command that runs a sample on standard input."""
 
     suffix: str
     fence: str
@@ -145,7 +145,7 @@ LANGUAGES = {
 
 
 def verdicts(name: str, folder: Path) -> dict[str, Any]:
-    """Return the result of a language's sample for each case."""
+    """Run a language's sample; return its result for each case."""
     language = LANGUAGES[name]
     program = shutil.which(language.program)
     if program is None:

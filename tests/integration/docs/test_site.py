@@ -1,4 +1,4 @@
-"""`make docs` builds a site without a dead link, which loads nothing from elsewhere and has the whole API."""
+"""`make docs` builds a site without dead links. The site loads nothing from other hosts and covers the whole API."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def site() -> Path:
 
 
 class _Loaded(HTMLParser):
-    """Collects what a browser would load for a page by itself."""
+    """Collects the URLs that a browser loads with a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

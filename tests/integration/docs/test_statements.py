@@ -1,4 +1,4 @@
-"""What the pages state about limits, rotation, tasks and the security log is what the product does."""
+"""The product does what the docs say about limits, rotation, tasks and the security log."""
 
 import getpass
 import inspect
@@ -41,13 +41,13 @@ def _text(name: str) -> str:
 
 @pytest.fixture
 def ask(api: Api, usdc: Token) -> Callable[..., Any]:
-    """Return a caller that asks for a payment with these fields beside the needed ones."""
+    """Return a function that creates a payment request with these fields and the required ones."""
     needed = {"amount": "1", "token_id": usdc.id, "chain_id": usdc.chain_id, "recipient_address": WALLET}
     return lambda **fields: api.post("/api/payment-requests", {**needed, **fields})
 
 
 FIELDS = COMPONENTS["NewPaymentRequest"]["properties"]
-# `rows_by_code` would return the last row of a name; these are the first.
+# `rows_by_code` returns the last row of a name. These are the first rows.
 ROWS = {row[0].strip("`"): row[1] for row in reversed(list(table_rows(API))) if len(row) == 2}
 
 
@@ -74,7 +74,7 @@ def test_metadata_is_limited_as_the_reference_says(ask: Callable[..., Any]) -> N
 
 def test_request_lives_as_long_as_the_reference_says(ask: Callable[..., Any]) -> None:
     least, most = FIELDS["expires_in"]["minimum"], FIELDS["expires_in"]["maximum"]
-    default = int(re.findall(r"Default (\d+)", FIELDS["expires_in"]["description"])[0])
+    default = int(re.findall(r"Default: (\d+)", FIELDS["expires_in"]["description"])[0])
     for seconds, fields in ((default, {}), (least, {"expires_in": least}), (most, {"expires_in": most})):
         made = PaymentRequest.objects.get(pk=ask(**fields).json()["id"])
         assert (made.expires_at - made.created_at).total_seconds() == pytest.approx(seconds, abs=2)
@@ -98,7 +98,7 @@ def test_the_limits_of_api_md_are_the_defaults() -> None:
 def test_request_without_references_gets_route_with_payer_proof(
     api: Api, ask: Callable[..., Any], usdc: Token, local_chain: Any
 ) -> None:
-    assert "has no reference, and the customer first signs a message" in _text("api.md")
+    assert "contains no reference. Instead, the customer first signs a message" in _text("api.md")
     id_ = ask(references=False).json()["id"]
     wallet = {"wallet_address": local_chain.payer, "chain_id": usdc.chain_id, "token_id": usdc.pk}
     public = Api()
@@ -112,7 +112,7 @@ def test_request_without_references_gets_route_with_payer_proof(
 
 
 def test_former_secrets_sign_as_many_as_the_documented_maximum(merchant: Merchant) -> None:
-    (most,) = re.findall(r"At most (\w+) former secrets", _text("receiving-webhooks.md"))
+    (most,) = re.findall(r"At most (\w+) former secrets sign", _text("receiving-webhooks.md"))
     with running_receiver() as receiver:
         configure(merchant, Change(url=receiver.url))
         for rotations in range(NUMBERS[most] + 3):
@@ -120,9 +120,7 @@ def test_former_secrets_sign_as_many_as_the_documented_maximum(merchant: Merchan
             signatures = receiver.received[-1].headers["Service-Signature"].count("v1=")
             assert signatures == min(rotations, NUMBERS[most]) + 1
             configure(merchant, Change(url=receiver.url, rotate_secret=True))
-    (in_header,) = re.findall(
-        r"one `v1=` for each secret, (\w+) at most\.", " ".join(API.read_text().split())
-    )
+    (in_header,) = re.findall(r"a `v1=` for each secret, (\w+) at most\.", " ".join(API.read_text().split()))
     assert NUMBERS[in_header] == NUMBERS[most] + 1
 
 

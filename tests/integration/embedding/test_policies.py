@@ -1,4 +1,4 @@
-"""Every public page has a strict policy; a page that failed runs no script."""
+"""Every public page has a strict content security policy. An error page runs no script."""
 
 import re
 from collections.abc import Callable
@@ -31,12 +31,12 @@ def code(api: Api, order: Create) -> str:
 
 @pytest.fixture
 def visitor(db: None) -> Client:
-    """A browser that gets a page even if the service fails."""
+    """A browser that gets a page even if the service raises an error."""
     return Client(raise_request_exception=False)
 
 
 def assert_guarded(response: Any) -> dict[str, str]:
-    """Assert that no site frames the page and no foreign script runs; return the policy by its directives."""
+    """Check that no site can frame the page and no foreign script can run; return the policy's directives."""
     policy = dict(part.split(" ", 1) for part in response["Content-Security-Policy"].split("; "))
     assert policy["default-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
     assert not re.search(r"unsafe|https?:|\*", response["Content-Security-Policy"])

@@ -1,4 +1,4 @@
-"""Another chain of a known family is data alone: a catalogue entry and a variable, and it takes payments."""
+"""To add a chain of a known family, a catalogue entry and an environment variable are enough."""
 
 from pathlib import Path
 from typing import Any

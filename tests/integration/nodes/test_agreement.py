@@ -1,4 +1,4 @@
-"""Two nodes must agree, and every node must be queried before a transaction counts as not found."""
+"""Two nodes must agree. A transaction counts as not found only after every node was queried."""
 
 from collections.abc import Callable
 
@@ -106,7 +106,7 @@ def test_one_of_three_nodes_is_no_quorum(
     client = client_for(nodes)
     for node in nodes[1:]:
         node.break_with(fault_proxy.server_error)
-    for _ in range(2):  # queried, and then in its cooldown
+    for _ in range(2):  # first queried, then in its cooldown
         with pytest.raises(ChainError, match="two must agree") as failed:
             facts_of(client, mined)
         assert not failed.value.permanent

@@ -1,4 +1,4 @@
-"""What a look costs does not grow with the payments: at most a tenth of a round trip for each of a full batch."""
+"""The cost of a lookup hardly grows with the payments: in a full batch, at most a tenth of a round trip each."""
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
@@ -14,7 +14,7 @@ MOST_ROUND_TRIPS = PAYMENTS // 10
 
 
 def round_trips(nodes: list[FaultProxy], chain: Chain, clock: Clock) -> int:
-    """Look once; return the HTTP requests that it took, to all nodes together."""
+    """Run one lookup; return the number of HTTP requests to all nodes."""
     client = client_of(nodes, chain.id, clock)
     client.look_up([], with_finality=False)  # connects, and checks the chain of each node
     for node in nodes:

@@ -1,4 +1,4 @@
-"""A connection cut, or a response garbled, because of one transaction costs the other payments nothing."""
+"""If one transaction makes a node cut the connection or garble the response, other payments are not affected."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ RECEIPT = "eth_getTransactionReceipt"
 
 
 def odd_error(exchange: Exchange) -> None:
-    """The truth, but for receipts, whose errors are not those of JSON-RPC."""
+    """Forward everything, but return errors in another format than JSON-RPC's for receipts."""
     answers = exchange.truth()
     for question, answer in zip(exchange.questions, answers, strict=True):
         if question["method"] == RECEIPT:
@@ -32,7 +32,7 @@ def odd_error(exchange: Exchange) -> None:
 
 
 def at(poison: str, fault: Fault) -> Fault:
-    """Fail each request for the receipt of this transaction, and forward the others."""
+    """Apply the fault to each request for this transaction's receipt; forward the others."""
 
     def reply(exchange: Exchange) -> None:
         if any(q["method"] == RECEIPT and q["params"] == [poison] for q in exchange.questions):
@@ -59,7 +59,7 @@ def test_transaction_that_breaks_the_connection_stops_no_other(
     assert client.health()[0].state == "answering"
 
 
-RUNNING = "0x5f5000"  # it runs, and keeps what it got
+RUNNING = "0x5f5000"  # accepts any call and keeps the money
 
 
 def test_account_that_breaks_the_connection_stops_no_other(
@@ -81,7 +81,7 @@ def test_account_that_breaks_the_connection_stops_no_other(
     node.break_with(reply)
     client = client_for([node])
     for _ in range(2):
-        # The first look ends at the calls that fail; the next ones begin with the others.
+        # The first lookup stops at the failing calls. Later lookups begin with the others.
         found = client.look_up(sorted(hashes), with_finality=False)
     assert found.contradicted == {hashes[2]}
     others = [facts for hash_, facts in found.transactions.items() if hash_ != hashes[2]]
@@ -116,7 +116,7 @@ def test_missing_state_is_final_and_a_busy_node_is_retried(
 
 
 def test_solana_transactions_that_break_off_stop_no_other(solana: Chain, local_ledger: LocalLedger) -> None:
-    """There are so many that one check leaves the rest for the next."""
+    """One check can't read so many transactions. It leaves the rest for the next."""
     sent = sorted(local_ledger.send(local_ledger.coin_move(new_address(), 10**7)) for _ in range(10))
     for signature in sent:
         local_ledger.finalize(signature)
@@ -137,7 +137,7 @@ def test_solana_transactions_that_break_off_stop_no_other(solana: Chain, local_l
             try:
                 found = client.look_up(sent, with_finality=False)
             except ChainError:
-                continue  # nothing was read but what fails
+                continue  # only the failing one was left to read
             seen |= {name for name, facts in found.transactions.items() if facts and facts.block}
         assert seen == set(sent) - set(poison)
         assert client.health()[0].state == "answering"

@@ -1,4 +1,4 @@
-"""A node whose head lags behind the others, or runs backwards, is skipped until it recovers."""
+"""A node whose head is behind the others', or goes backwards, is skipped until it recovers."""
 
 from collections.abc import Callable
 from typing import Any

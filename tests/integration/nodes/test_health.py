@@ -1,4 +1,4 @@
-"""The health of each node is known without a query, and never shows the key in its URL."""
+"""The health of each node can be read without querying it. It never shows the API key in the node's URL."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The chain ID of a node is checked before its results count, after a failure, every five minutes and per lookup."""
+"""A node's chain ID is checked before its results count: at first, after a failure, every five minutes, per lookup."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A node that limits our rate is not queried before its Retry-After, and the payment waits as long."""
+"""A node that limits the rate is not queried before its Retry-After. The payment's next lookup waits as long."""
 
 from collections.abc import Callable
 

@@ -31,9 +31,9 @@ def transfers(chain: LocalChain, count: int) -> list[str]:
 
 
 def found_in_all(clock: Clock, wanted: int, client: Callable[[Chain], ChainClient] = get_client) -> int:
-    """Search until so many more payments are stored, and return how many are.
+    """Search until this many more payments are stored; return how many were stored.
 
-    A pass ends with its lease. A slow machine needs more of them, and one that ends so doesn't say what it found.
+    A pass ends with its lease, and then doesn't report how many it found. A slow machine needs more passes.
     """
     before = Payment.objects.count()
     for _ in range(MOST_PASSES):
@@ -65,7 +65,7 @@ def test_rejected_batches_are_split_and_the_limit_remembered(
     node.asked.clear()
     client.look_up(hashes, with_finality=True)
     assert oversized_batches(node, 3) == 0
-    # 24 calls for the transactions, and the chain id, three tags and twelve blocks.
+    # 24 calls for the transactions, and 16 for the chain id, three block tags and twelve blocks.
     assert node.round_trips == 24 // 3 + -(-16 // 3)
 
 
@@ -84,7 +84,7 @@ def test_small_batches_are_sent_eight_at_a_time(
 
 
 class Gate:
-    """Holds requests until so many have come, and counts those that are there at the same time."""
+    """Holds requests until this many have arrived, and counts how many it holds at a time."""
 
     def __init__(self, wanted: int) -> None:
         self.wanted = wanted
@@ -141,7 +141,7 @@ def test_unsubmitted_payments_complete_through_a_free_plan(
 def test_solana_payments_complete_through_single_calls(
     merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
-    """Half of them are submitted; discovery finds the others."""
+    """Half of the hashes are submitted. Discovery finds the other payments."""
     recipient = new_address()
     requests = [make_request(merchant, solana_usdc, "1", recipient) for _ in range(20)]
     PaymentRequest.objects.update(link_shown_at=timezone.now())

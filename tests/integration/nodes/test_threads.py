@@ -1,4 +1,4 @@
-"""Threads share a client while its nodes fail and recover, and none gets a wrong result."""
+"""Threads share a client while its nodes fail and recover. No thread gets a wrong result."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The web process and a worker, as in production, with all that they write: logs, metrics, Sentry's errors, traces."""
+"""The web process and a worker as in production, with their logs, metrics, Sentry errors and traces."""
 
 import re
 import secrets
@@ -19,7 +19,7 @@ from tests.support.observe.sentry import Sentry, running_sentry
 
 @dataclass
 class Deployment:
-    """Both processes, and the secrets that they have from their environment."""
+    """Both processes, and the secrets in their environment variables."""
 
     folder: Path
     sentry: Sentry
@@ -32,11 +32,11 @@ class Deployment:
 
     @property
     def logs(self) -> dict[str, str]:
-        """What each has logged so far."""
+        """Each process' log so far."""
         return {name: (self.folder / f"{name}.log").read_text() for name in ("web", "worker")}
 
     def metrics(self) -> str:
-        """What Prometheus reads from both."""
+        """The metrics of both processes, as Prometheus reads them."""
         token = {"Authorization": f"Bearer {self.secrets['METRICS_TOKEN']}"}
         web = requests.get(f"{self.url}/metrics", headers=token, timeout=30)
         worker = requests.get(f"http://127.0.0.1:{self.worker_port}/metrics", headers=token, timeout=30)
@@ -46,7 +46,7 @@ class Deployment:
 
 @pytest.fixture
 def deployment(transactional_db: None, tmp_path: Path) -> Iterator[Deployment]:
-    """Run web and worker with secrets of their own, at the most talkative log level."""
+    """Run web and worker with their own secrets, at the most detailed log level."""
     with running_sentry() as sentry, running_collector() as collector:
         made = Deployment(tmp_path, sentry, collector, worker_port=free_port())
         made.secrets = {
@@ -54,7 +54,7 @@ def deployment(transactional_db: None, tmp_path: Path) -> Iterator[Deployment]:
             "METRICS_TOKEN": secrets.token_urlsafe(24),
             "LIFI_API_KEY": secrets.token_urlsafe(24),
             "key of the collector": secrets.token_urlsafe(24),
-            # Those in the database were encrypted by the test's own key.
+            # The database has secrets that were encrypted with the tests' key.
             "ENCRYPTION_KEYS": Fernet.generate_key().decode() + "," + ",".join(settings.ENCRYPTION_KEYS),
             "node path": secrets.token_hex(16),
             "node password": secrets.token_hex(16),

@@ -1,4 +1,7 @@
-"""Each alert fires for a fault of the product itself: what /metrics returned then is given to Prometheus' own tool."""
+"""Each alert fires for a fault of the product.
+
+Prometheus' own tool evaluates what /metrics returned during the fault.
+"""
 
 import json
 import re
@@ -48,13 +51,13 @@ RECIPIENT = "0x" + "11" * 20
 
 
 def metrics() -> str:
-    """What Prometheus reads from the web process and from a worker, which count in one process here."""
+    """The metrics of the web process and a worker. Here, both are in this process."""
     return Client().get("/metrics").content.decode()
 
 
 @pytest.fixture
 def healthy(chain: Chain) -> None:
-    """A worker that lives, and a chain whose node responds."""
+    """A worker with a heartbeat, and a chain whose node responds."""
     beat_heart()
     check_chains()
 
@@ -346,7 +349,7 @@ def test_used_up_quota_fires_routing_quota_used(during: During, settings: Any) -
     assert during(quote) == {"RoutingQuotaUsed"}
 
 
-# Of Prometheus itself: whether a target responded.
+# This alert uses Prometheus' own metric, which says whether a target responded.
 _OWN_TEST = {"WebDown"}
 
 

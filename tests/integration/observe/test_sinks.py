@@ -1,4 +1,4 @@
-"""What a deployment writes: JSON lines with ids from the call to the webhook, counts, and never a secret."""
+"""The output of a deployment: JSON lines with the ids of a request from call to webhook, counts, and no secret."""
 
 import base64
 import json
@@ -61,7 +61,7 @@ def test_json_logs_follow_a_payment_by_its_ids(
 
 @contextmanager
 def _broken_table() -> Iterator[None]:
-    """A database that fails a call in a way that no code expects."""
+    """Rename a table, so that calls fail with an unexpected database error."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE webhooks_endpoint RENAME TO webhooks_endpoint_elsewhere")
     try:
@@ -80,7 +80,7 @@ def test_no_secret_reaches_a_log_metric_page_error_or_trace(
     with running_receiver() as receiver:
         secret = shop.call("PUT", "/api/webhooks", {"url": receiver.url}).json()["secret"]
         created = shop.call("POST", "/api/payment-requests", order(token)).json()
-        # A node that is down, with all of its URL's secrets in what the libraries say of it.
+        # The node is down. The libraries' error messages contain its URL with all secrets.
         wallet = {"wallet_address": WALLET, "chain_id": token.chain_id, "token_id": token.pk}
         public = f"/api/public/payment-requests/{created['id']}"
         route = shop.call("POST", f"{public}/routes", wallet).json()["routes"][0]["id"]
@@ -91,7 +91,7 @@ def test_no_secret_reaches_a_log_metric_page_error_or_trace(
         shop.call("GET", "/admin/", Cookie=f"sessionid={key}")
         requests.get(
             f"{deployment.url}/{key}/{secret}", timeout=30
-        )  # mistyped by their owner: a path that is logged
+        )  # the secrets are in the path, which is logged
         requests.get(
             f"{deployment.url}/api/payment-requests", headers={"Authorization": f"Bearer {key}x"}, timeout=30
         )
@@ -113,7 +113,7 @@ def test_no_secret_reaches_a_log_metric_page_error_or_trace(
             "Sentry": "\n".join(deployment.sentry.envelopes),
             "traces": "\n".join(deployment.collector.texts),
         }
-    # Each sink has what it is for, so that silence is not taken for discretion.
+    # Check that each sink received its data. An empty sink would pass the test for secrets.
     assert "unhandled error" in sinks["web"]
     assert "/[redacted]/[redacted] 404" in sinks["web"]
     assert "UndefinedTable" in sinks["worker"]

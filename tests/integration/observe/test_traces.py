@@ -1,4 +1,4 @@
-"""One payment is one trace, from the call to the webhook; a collector that hangs costs nothing."""
+"""A payment is one trace from the call to the webhook. A collector that hangs delays nothing."""
 
 import json
 import time
@@ -13,7 +13,7 @@ from tests.support.observe.shop import Shop, base_usdc, order
 from tests.support.webhooks.receiver import running_receiver
 
 HASH = "0x" + "ab" * 32
-# What the contract names, and what HTTP itself needs.
+# The documented headers, and those that HTTP needs.
 WEBHOOK_HEADERS = {
     "host", "content-type", "content-length", "user-agent", "accept-encoding", "connection",
     "service-event-id", "service-event-type", "service-signature",
@@ -28,7 +28,7 @@ def test_payment_is_one_trace_that_ends_with_the_process(
     with running_receiver() as receiver:
         id = shop.first_order(token, receiver.url)
         trace_id = f"{trace_id_of(id):032x}"
-        # A customer's payment, which the worker can't decide: the node is down.
+        # A customer's payment. Its node is down, so the worker can't decide it.
         hash = {"transaction_hash": HASH, "chain_id": token.chain_id}
         submitted = shop.call("POST", f"/api/public/payment-requests/{id}/payments", hash)
         assert submitted.status_code in (200, 201), submitted.text
@@ -56,18 +56,18 @@ def test_payment_is_one_trace_that_ends_with_the_process(
     assert attempt.attributes["delivery_id"]
     below = {span.name for span in deployment.collector.trace(trace_id) if span.parent_id == call.span_id}
     assert any(name.startswith(("INSERT ", "WITH ")) for name in below)
-    # The merchant gets no part of it.
+    # The webhook to the merchant contains no part of the trace.
     assert {name.lower() for name in headers} <= WEBHOOK_HEADERS
     sent = deployment.collector.headers[0]["authorization"]
     assert sent == f"Bearer {deployment.secrets['key of the collector']}"
-    # Each log line about the request names the trace.
+    # Each log line about the request has the trace's id.
     lines = [json.loads(line) for line in deployment.logs["web"].splitlines() if line.startswith("{")]
     moves = [
         line for line in lines if line.get("payment_request_id") == id and line.get("request_id", "-") != "-"
     ]
     assert {line["trace_id"] for line in moves} == {trace_id}
     assert call.span_id in {line["span_id"] for line in moves}
-    # A process that is stopped sends its last spans.
+    # A process sends its last spans when it is stopped.
     last = shop.call("POST", "/api/payment-requests", order(token)).json()
     deployment.processes["web"].ask_to_stop()
     assert deployment.processes["web"].wait(30) == 0
@@ -95,5 +95,5 @@ def test_hanging_collector_delays_no_call_and_no_exit(
     for process in deployment.processes.values():
         process.ask_to_stop()
     for name, process in deployment.processes.items():
-        # Bounded by the flush; without it, the exporter would wait for its own time limit.
+        # The flush has this time limit. Without a flush, the exporter would wait for its own, longer limit.
         assert process.wait(FLUSH_SECONDS + 20) == 0, name

@@ -1,4 +1,4 @@
-"""The backup script: an encrypted dump that can be restored, whole or not there, and old ones removed."""
+"""The backup script makes an encrypted dump that can be restored, or none if it fails. It removes old dumps."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A deployment from the files of the image, by `manage.py setup`: it takes a payment, and doctor names what breaks."""
+"""A deployment made with the image's files and `manage.py setup` takes a payment. Doctor reports what is broken."""
 
 import time
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ BROKEN = {
 }
 _HOUR_AGO = "now() - interval '1 hour'"
 _NEWEST_MIGRATION = max((REPOSITORY / "payments/migrations").glob("0*.py")).stem
-# Each changes at least one row.
+# Statements that damage the data. Each changes at least one row.
 _SPOIL = (
     f"UPDATE payments_lookup SET next_check_at = {_HOUR_AGO} WHERE next_check_at IS NOT NULL",
     f"UPDATE payments_paymentrequest SET expiry_check_at = {_HOUR_AGO} WHERE status = 'active'",
@@ -61,7 +61,7 @@ _PARTITIONS = (
 
 
 def _lagging(exchange: Exchange) -> None:
-    """Return what a node 50 blocks behind returns."""
+    """Respond like a node that is 50 blocks behind."""
     exchange.reply(
         [
             {**response, "result": hex(int(response["result"], 16) - 50)}
@@ -92,7 +92,7 @@ def deployment(local_chain: LocalChain, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def shop(deployment: Deployment) -> Iterator[Crowd]:
-    """A merchant and customers, who call the service through the proxy, once all processes run."""
+    """A merchant and customers, who call the service through the proxy. All processes are running."""
     deployment.start()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REQUESTS_CA_BUNDLE", str(deployment.certificate))
@@ -102,7 +102,7 @@ def shop(deployment: Deployment) -> Iterator[Crowd]:
 
 
 def wrong(findings: list[Found]) -> dict[str, dict[str, str]]:
-    """Return the worst level of what is not in order, by check and subject. This machine's disk is not ours."""
+    """Return the worst level of each finding that isn't OK, by check and subject. Ignores this machine's disk."""
     bad: dict[str, dict[str, str]] = {}
     for each in findings:
         if each["level"] != "ok" and each["check"] != "disk":
@@ -159,7 +159,7 @@ def test_read_only_file_system_causes_no_logged_error(deployment: Deployment, sh
     assert "startup complete" in logs["events"]
     assert "/healthz" not in logs["events"], "--no-access-log was undone"
     errors = [line for log in logs.values() for line in log.splitlines() if " ERROR " in line]
-    assert [line for line in errors if not line.endswith("/readyz")] == []  # before a worker had started
+    assert [line for line in errors if not line.endswith("/readyz")] == []  # from before a worker started
 
 
 def test_doctor_names_missing_settings_and_static_files(deployment: Deployment, shop: Crowd) -> None:
@@ -175,7 +175,7 @@ def test_doctor_names_missing_settings_and_static_files(deployment: Deployment, 
 
 def test_doctor_names_each_broken_part(deployment: Deployment, shop: Crowd) -> None:
     deployment.chain.mine(60)
-    # Without workers, nothing repairs what is late.
+    # Without workers, late work stays late.
     deployment.stop_processes("worker 1", "worker 2", "events")
     late = shop.customers[1]
     shop.order(late)
@@ -211,7 +211,7 @@ def test_doctor_names_each_broken_part(deployment: Deployment, shop: Crowd) -> N
 
 def test_doctor_names_stopped_servers_and_continues(deployment: Deployment, shop: Crowd) -> None:
     deployment.stop_processes("beat")
-    redis.Redis.from_url(deployment.redis.url).flushdb()  # beat's last sign of life
+    redis.Redis.from_url(deployment.redis.url).flushdb()  # contains beat's heartbeat
     deployment.redis.stop()
     deployment.database.stop()
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""`manage.py doctor` as a process of its own, against a PostgreSQL of this test's that is really short of something."""
+"""`manage.py doctor` in its own process, with a PostgreSQL that really has the problems that doctor reports."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def works(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(works: Path) -> Iterator[postgres.Postgres]:
-    """A server with few connections, whose archive_command fails until the file `works` exists."""
+    """A server with few connections. Its archive_command fails until the file `works` exists."""
     settings = {"archive_mode": "on", "archive_command": f"test -e {works}"}
     running = postgres.start(works.parent, durable=False, max_connections=CONNECTIONS, settings=settings)
     try:
@@ -54,7 +54,7 @@ def test_doctor_names_connections_that_are_almost_used_up(server: postgres.Postg
 
 
 def test_doctor_names_a_wrong_clock(server: postgres.Postgres, tmp_path: Path) -> None:
-    """The process reads a wrong clock, as in the chaos run: setting the machine's would disturb all other tests."""
+    """Only the process' clock is wrong, as in the chaos run. To set the machine's clock would disturb other tests."""
     (file := tmp_path / "clock").write_text("-90")
     found = doctor(server, "database", PYTHONPATH=str(_CLOCK), CLOCK_FILE=str(file))
     assert found["clock"][0] == "failed"
@@ -76,7 +76,7 @@ def test_doctor_names_wal_until_it_is_archived(server: postgres.Postgres, works:
         assert level == "failed"
         assert summary.startswith("0000000100000000")
         works.touch()
-        # The archiver tries again a minute after its last failure, or with the next segment.
+        # The archiver retries a minute after its last failure, or when the next segment is full.
         database.execute("CREATE TABLE refunds (name text)")
         database.execute("SELECT pg_switch_wal()")
         eventually(lambda: archiver("archived_count") > 0, "archiving worked", 90)

@@ -1,4 +1,4 @@
-"""Doctor queries each node for as much as verification needs, and names what it can't do."""
+"""Doctor sends each node the largest queries that verification needs, and reports what the node can't do."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from tests.support.operations.findings import found, levels
 
 @pytest.fixture
 def node(chain: Chain, local_chain: LocalChain) -> Iterator[FaultProxy]:
-    """The only node of the chain in the catalogue."""
+    """A proxy, which is the only node of the chain in the catalogue."""
     with proxying(local_chain.url) as node:
         chain.rpc_urls = [node.url]
         chain.save()

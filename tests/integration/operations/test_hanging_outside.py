@@ -1,4 +1,4 @@
-"""What waits for a receiver, a node or a name server that hangs takes no thread from what needs the database alone."""
+"""Calls that wait for a hanging receiver, node or name server take no thread from calls that need only the database."""
 
 import socket
 import time
@@ -27,14 +27,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Order = Callable[..., dict[str, Any]]
 Call = Callable[[], requests.Response]
 
-MANY = 20  # more than the 16 threads of the one process
-PATIENCE = 4.0  # far more than a response takes on a busy machine, far less than the time-outs of what hangs
+MANY = 20  # more than the process' 16 threads
+PATIENCE = 4.0  # seconds: longer than a response takes on a busy machine, far below the time-outs
 SLOW = 60.0
 
 
 @dataclass
 class Silent:
-    """A server that accepts every connection and sends nothing, until it is closed."""
+    """A server that accepts connections and sends nothing until it is closed."""
 
     server: socket.socket
 
@@ -59,11 +59,11 @@ def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def call_while_many_wait(slow: Call, fast: dict[str, Call], silent: Silent) -> list[requests.Response]:
-    """Check that fast calls respond while many slow ones wait; return the responses of the slow ones."""
+    """Check that fast calls return while many slow ones wait; return the slow calls' responses."""
     with ThreadPoolExecutor(MANY) as callers:
         waiting = [callers.submit(slow) for _ in range(MANY)]
         try:
-            # The rejected ones have their responses once the others hold all waiting places.
+            # When the others hold all waiting places, the rejected calls get their responses.
             eventually(
                 lambda: sum(each.done() for each in waiting) >= MANY - MAX_WAITING, "some were refused"
             )
@@ -75,13 +75,13 @@ def call_while_many_wait(slow: Call, fast: dict[str, Call], silent: Silent) -> l
                 assert response.status_code in (200, 201) or name == "readyz", (name, response.content)
             assert not all(each.done() for each in waiting), "nothing waits any more"
         finally:
-            silent.server.close()  # which ends what waits for it
+            silent.server.close()  # ends the calls that wait for it
         return [each.result() for each in waiting]
 
 
 @pytest.fixture
 def fast(service: Service, api_key: tuple[ApiKey, str], order: Order) -> dict[str, Call]:
-    """Calls that need the database alone."""
+    """Calls that need only the database."""
     headers = {"X-API-Key": api_key[1]}
     created = requests.post(service.url + CREATE, json=order(), headers=headers, timeout=SLOW).json()
     return {

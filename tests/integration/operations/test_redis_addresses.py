@@ -1,4 +1,4 @@
-"""`REDIS_URL` in each form: the cache, the rate limits, the heartbeat, beat, a worker and doctor all use it."""
+"""Each form of `REDIS_URL` works for the cache, rate limits, heartbeat, beat, a worker and doctor."""
 
 import ssl
 from collections.abc import Iterator
@@ -81,7 +81,7 @@ def test_encrypted_connections_require_a_valid_certificate(
 
 @pytest.fixture
 def sentinels(tmp_path: Path) -> Iterator[tuple[str, list[redis_server.Redis]]]:
-    """Return the address of two Sentinels, and the primary and replica that they monitor."""
+    """The URL of two Sentinels, and the primary and replica that they monitor."""
     with ExitStack() as running:
         servers = [redis_server.start(None) for _ in range(2)]
         for server in servers:

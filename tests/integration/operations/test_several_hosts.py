@@ -10,7 +10,7 @@ from demo.services import postgres
 from tests.support.operations.programs import output_of
 from tests.support.operations.read_only import read_only
 
-ADDRESSES = ("127.0.92.1", "127.0.92.2")  # of this machine; PostgreSQL's port is free there
+ADDRESSES = ("127.0.92.1", "127.0.92.2")  # local addresses on which PostgreSQL's port is free
 WHERE = """
 import django; django.setup()
 from django.db import connection
@@ -23,7 +23,7 @@ print(connection.connection.info.host, connect().info.host)
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Return the socket URL of each of two servers by its address."""
+    """Start two servers; return the socket URL of each by its address."""
     with ExitStack() as running:
         urls = {}
         for address in ADDRESSES:

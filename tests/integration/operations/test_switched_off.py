@@ -1,4 +1,4 @@
-"""What a kill switch stops, and what it doesn't: new offers end, and payments under way are verified."""
+"""A kill switch stops new offers. Payments in progress are still verified."""
 
 from collections.abc import Callable
 from typing import Any

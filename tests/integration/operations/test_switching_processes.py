@@ -1,4 +1,4 @@
-"""A kill switch works within a second in every process of several `web`, though each keeps copies in its memory."""
+"""A kill switch takes effect within a second in each process of several `web`, although each caches the switches."""
 
 import subprocess
 import sys
@@ -19,11 +19,11 @@ from tests.processes import REPOSITORY, Process, environment, eventually
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SECONDS = 1.0
-_ENOUGH = 40  # calls on new connections, so that each of the four processes gets some
+_ENOUGH = 40  # calls, each on a new connection, so that all four processes get some
 
 
 class Deployment:
-    """Two `web` of two processes each."""
+    """Two `web` with two processes each."""
 
     def __init__(self, key: str, body: dict[str, Any], urls: list[str]) -> None:
         self._key, self._body, self.urls = key, body, urls
@@ -38,7 +38,7 @@ class Deployment:
         return {self.create(self.urls[number % 2]) for number in range(_ENOUGH)}
 
     def last_status(self, status: int, until: float) -> float:
-        """Call until then; return when the last call with this status began, or 0."""
+        """Call until this time; return the start of the last call with this status, or 0."""
         last = 0.0
         while time.monotonic() < until:
             for url in self.urls:
@@ -75,7 +75,7 @@ def _is_up(url: str) -> bool:
 
 
 def switch(*arguments: str) -> float:
-    """Run the command as operators do; return when it had ended."""
+    """Run the command as operators do; return the time when it ended."""
     subprocess.run(
         [sys.executable, "manage.py", "switch", *arguments],
         cwd=REPOSITORY,

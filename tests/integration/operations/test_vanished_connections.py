@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL that vanished without being closed is noticed at both ends, within seconds."""
+"""If a PostgreSQL connection vanishes without being closed, both ends notice within seconds."""
 
 import sys
 import time
@@ -14,15 +14,15 @@ from tests.support.wire import Wire, running_wire
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a socket drop its packets")
 
-# Far below the quarter of an hour that Linux takes by itself.
+# Linux' default is a quarter of an hour.
 NOTICED_SECONDS = 45
-# An address of this machine that nothing else listens on at PostgreSQL's port.
+# A local address on which PostgreSQL's port is free.
 ADDRESS = "127.0.91.1"
 
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A PostgreSQL that listens on TCP, with a table of one row."""
+    """A PostgreSQL that listens on TCP and has a table with one row."""
     settings = {"listen_addresses": ADDRESS}
     running = postgres.start(tmp_path_factory.mktemp("tcp"), durable=False, settings=settings)
     with psycopg.connect(running.url, autocommit=True) as direct:
@@ -39,7 +39,7 @@ def wire(database: str) -> Iterator[Wire]:
 
 
 def through(wire: Wire) -> "psycopg.Connection[Any]":
-    """Return a connection made as the service makes its own, but over the wire."""
+    """Return a connection with the service's own settings, over the wire."""
     place = {"host": "127.0.0.1", "port": wire.port, "dbname": "quittance", "user": "postgres"}
     return psycopg.connect(**{**connection.get_connection_params(), **place})
 

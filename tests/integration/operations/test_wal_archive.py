@@ -1,4 +1,4 @@
-"""The recipe for WAL archives in docs/running.md, run as it is printed: a database restored to a moment in time."""
+"""The printed commands for WAL archives in docs/running.md restore a database to a point in time."""
 
 import os
 import pwd
@@ -20,7 +20,7 @@ SECRET = "a-secret-that-no-archive-shows"  # noqa: S105
 
 
 class Recipe:
-    """The printed commands, with this test's folders, key and moment for those of the page."""
+    """The printed commands, with the test's folders, key and time in place of the page's."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -76,7 +76,7 @@ class Recipe:
 
 
 def _give_to_postgres(path: Path) -> None:
-    """Let the server own a file; as root, the tests run it as another user."""
+    """Give the file to the server's user, which is another one if the tests run as root."""
     if os.geteuid() == 0:
         user = pwd.getpwnam("nobody")
         os.chown(path, user.pw_uid, user.pw_gid)

@@ -1,4 +1,4 @@
-"""The merchant may take an unbound transaction as payment, with a reason that stays written."""
+"""The merchant can accept an unbound transaction as a payment. The reason stays in the history."""
 
 from collections.abc import Callable
 

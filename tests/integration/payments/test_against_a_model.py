@@ -1,8 +1,8 @@
-"""Random sequences of what merchants, customers, chains and clocks do, against a model of a page.
+"""Random actions of merchants, customers, chains and clocks, compared with a short model.
 
-The model knows nothing of leases, locks or rows: it says what should have become of each request and payment. After
-every step the service has to agree. `SEQUENCES=2000` in the environment tries that many (50 otherwise), and
-`make properties` as many as histories of customers and thieves.
+The model has no leases, locks or rows. It says which status each request and payment should have. The service
+must agree after every step. `SEQUENCES=2000` tries that many sequences (default 50). `make properties` tries as
+many as histories of customers and thieves.
 """
 
 import os
@@ -41,7 +41,7 @@ Where = Literal["pool", "dropped"] | int
 
 @dataclass
 class FakeTransaction:
-    """A transaction on the fake chain: in the pool, dropped, or in the block of this height."""
+    """A transaction on the fake chain. `where` says if it is in the pool, dropped, or in the block of this height."""
 
     hash: str
     amount: int
@@ -53,7 +53,7 @@ class FakeTransaction:
 
 @dataclass
 class FakeChain:
-    """A chain that does what it is told, behind the interface of the real clients."""
+    """A scripted chain with the interface of the real clients."""
 
     height: int = 100
     blocks_made: int = 0
@@ -67,7 +67,7 @@ class FakeChain:
                 sent.where, sent.mined = self.height, self.blocks_made
 
     def reorganise(self, *, drop: bool) -> None:
-        """Undo the newest block; what was in it waits again, or is gone."""
+        """Undo the newest block. Its transactions return to the pool, or are dropped."""
         for sent in self.transactions.values():
             if sent.where == self.height:
                 sent.where = "dropped" if drop else "pool"
@@ -107,7 +107,7 @@ class ModelPayment:
 
     @property
     def holds(self) -> bool:
-        """Whether it keeps the request from being cancelled, at a clock that stands still."""
+        """Whether the payment prevents the request's cancellation at the current time."""
         return self.in_flight or self.is_promised or not self.is_seen
 
     @property
@@ -180,7 +180,7 @@ class ModelRequest:
 
 
 class Comparison:
-    """The service and the model, given the same steps."""
+    """The service and the model, which execute the same steps."""
 
     def __init__(self, merchant: Merchant, token: Token) -> None:
         self.merchant, self.token = merchant, token
@@ -229,7 +229,7 @@ class Comparison:
         self.chain.mine()
 
     def do_reorg(self, which: int, amount: int) -> None:
-        # Only the newest block ever vanishes, and nothing is counted there: DEPTH is 2.
+        # Only the newest block is ever undone. Nothing counts in it yet, because DEPTH is 2.
         self.chain.reorganise(drop=amount % 2 == 0)
 
     def do_look(self, which: int, amount: int) -> None:
@@ -240,7 +240,7 @@ class Comparison:
                 model.look(self.chain.height)
 
     def do_expire(self, which: int, amount: int) -> None:
-        if self.hours >= 20:  # a day without an answer would be a step of its own
+        if self.hours >= 20:  # a day without a response would be another step
             return
         self.hours += 2
         self.clock.forward(hours=2)

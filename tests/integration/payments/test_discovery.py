@@ -1,4 +1,4 @@
-"""A payment whose page was closed before its hash was submitted is found all the same, once."""
+"""If the page is closed before the hash is submitted, discovery still finds the payment, and only once."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def with_built_route(request: PaymentRequest) -> PaymentRequest:
 
 @pytest.fixture
 def from_here(chain: Chain, local_chain: LocalChain) -> None:
-    """The search begins at the next block, whatever other tests have put on the chain."""
+    """Discovery starts at the next block, so that it doesn't find transactions of other tests."""
     height = int(local_chain.rpc("eth_blockNumber"), 16)
     DiscoveryCursor.objects.create(chain=chain, next_block=height + 1)
 
@@ -147,7 +147,7 @@ def test_other_merchants_newer_requests_do_not_hide_a_payment(
 
 @pytest.fixture
 def quiet_chain() -> Iterator[LocalChain]:
-    """A chain of the test's own that has had no transaction for a while."""
+    """A separate chain without recent transactions."""
     idle_since = int(time.time() - IDLE.total_seconds())
     running = anvil.start(chain_id=31339, extra_args=["--timestamp", str(idle_since), "--prune-history"])
     try:
@@ -201,6 +201,6 @@ def test_solana_searches_take_turns_if_watches_exceed_the_limit(
     for _ in range(4):
         found.append(discover_due(client=client, now=clock))
         clock.forward(seconds=10)
-    assert sum(found[:2]) == 2  # the other merchant's seven wait for no more than their turn
+    assert sum(found[:2]) == 2  # the other merchant's seven don't delay it
     assert set(Payment.objects.values_list("transaction_hash", flat=True)) == sent
     assert client.searches == 4

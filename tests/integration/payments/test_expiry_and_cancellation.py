@@ -1,4 +1,4 @@
-"""When a request ends without full payment, and what holds that off."""
+"""An unpaid request expires or can be cancelled, unless a payment holds it."""
 
 import json
 from collections.abc import Callable
@@ -11,6 +11,8 @@ from chains.models import Chain
 from config.api.errors import ApiError
 from payments.models import PaymentRequest, Transition
 from payments.requests.lifecycle import cancel_request, expire_due
+from payments.submission.hashes import submit_for_merchant
+from payments.submission.sightings import sight
 from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look, look_until_decided, pay, submit
 from webhooks.models import Event
@@ -80,3 +82,34 @@ def test_a_payment_under_way_holds_cancellation_off(
     assert refusal.value.problems[0].code == "payment_in_progress"
     request.refresh_from_db()
     assert request.status == Status.ACTIVE
+
+
+@pytest.mark.parametrize("is_mined", [True, False])
+def test_bound_payment_blocks_cancel_before_its_first_check(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain, is_mined: bool
+) -> None:
+    request = request_for()
+    local_chain.rpc("evm_setAutomine", is_mined)
+    try:
+        hash_ = pay(local_chain, request)
+        sighting = sight(request, request.chain, hash_, timezone.now())
+    finally:
+        local_chain.rpc("evm_setAutomine", True)
+        local_chain.mine()
+    assert sighting.is_mined == is_mined
+    submit_for_merchant(request, chain=request.chain, transaction_hash=hash_, actor="test", sighting=sighting)
+    with pytest.raises(ApiError) as refusal:
+        cancel_request(request.pk, actor="test")
+    assert refusal.value.problems[0].code == "payment_in_progress"
+    request.refresh_from_db()
+    assert request.status == Status.ACTIVE
+
+
+def test_unbound_transaction_does_not_block_cancel(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    request = request_for()
+    hash_ = pay(local_chain, request_for())
+    sighting = sight(request, request.chain, hash_, timezone.now())
+    submit_for_merchant(request, chain=request.chain, transaction_hash=hash_, actor="test", sighting=sighting)
+    assert cancel_request(request.pk, actor="test").status == Status.CANCELLED

@@ -1,4 +1,6 @@
-"""`payment.failed`: once per request for what anyone can submit, each time for what was the request's own."""
+"""`payment.failed` is sent once per request for hashes that anyone can submit, and always for the request's own
+payments.
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What keeps a request open and the ways to pay away: only what a node knows to pay it, and for how long."""
+"""Only a payment that a node knows can hold a request, and only for a limited time. It also hides the ways to pay."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -26,7 +26,7 @@ AMOUNT = 10_000_000
 
 @pytest.fixture
 def not_mining(local_chain: LocalChain) -> Iterator[None]:
-    """A chain that takes transactions and mines none."""
+    """A chain that accepts transactions but mines none."""
     local_chain.rpc("evm_setAutomine", False)
     yield
     local_chain.rpc("evm_setAutomine", True)

@@ -1,4 +1,4 @@
-"""The merchant adds a customer's transaction: `POST /api/payment-requests/{id}/payments`."""
+"""The merchant submits a customer's transaction with `POST /api/payment-requests/{id}/payments`."""
 
 import uuid
 from collections.abc import Callable

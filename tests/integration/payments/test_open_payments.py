@@ -1,4 +1,4 @@
-"""Five payments of one request may be open at once for each client; the merchant and the service are exempt."""
+"""Each client can have five open payments per request. The merchant and the service have no limit."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Where no reference fits, the payer's signature binds: this request, this wallet, this hour, and nothing else."""
+"""Without a reference, the payer's signature binds a transfer: to one request, from one wallet, for one hour."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -88,7 +88,7 @@ def test_later_proof_reopens_the_payment_without_a_retry(
 def test_proof_of_a_mined_transfer_holds_the_request(
     public: Api, request_for: Make, local_chain: LocalChain, chain: Chain, is_deep: bool
 ) -> None:
-    """The merchant can't cancel, nor the request expire, between the proof and the next check."""
+    """Between the proof and the next check, the merchant can't cancel the request and it doesn't expire."""
     chain.confirmations = "1" if is_deep else "3"
     chain.save()
     request = request_for()
@@ -147,7 +147,7 @@ def test_signature_of_other_key_or_message_is_rejected(
 def test_repeated_proof_returns_first_even_during_node_outage(
     public: Api, request_for: Make, local_chain: LocalChain
 ) -> None:
-    wallet = Account.create().address  # a new one: other tests use this chain, and the code stays there
+    wallet = Account.create().address  # a new one, because its code stays on this chain
     deploy.mint(local_chain.url, local_chain.usdc, wallet, 10**9)
     local_chain.rpc("anvil_setBalance", wallet, hex(10**19))
     says_yes = "0x7f1626ba7e" + "00" * 28 + "5f5260205ff3"
@@ -156,7 +156,7 @@ def test_repeated_proof_returns_first_even_during_node_outage(
     built = build(public, request, wallet)
     first = prove(public, request, built, wallet, "0x1234")
     assert first.status_code == 200
-    local_chain.rpc("anvil_setCode", wallet, "0x5f5ffd")  # it says no from now on
+    local_chain.rpc("anvil_setCode", wallet, "0x5f5ffd")  # it rejects every signature from now on
     assert prove(public, request, built, wallet, "0x12").status_code == 400, (
         "another signature is asked about"
     )

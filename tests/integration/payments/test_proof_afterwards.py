@@ -1,4 +1,4 @@
-"""A transfer that nothing binds is proved by its sender afterwards, on a real chain."""
+"""On a real chain, the sender of an unbound transfer can prove it afterwards."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,7 +36,7 @@ def node(local_chain: LocalChain) -> LocalChain:
 
 
 def transfer(node: LocalChain, request: PaymentRequest, amount: int = 10 * 10**6, tail: bytes = b"") -> str:
-    """Send the token as a wallet does that knows no reference; return the hash."""
+    """Send the token without a reference, as most wallets do; return the hash."""
     unsigned = node.unsigned_transfer(
         request.token.contract_address, request.recipient_address, amount, tail=tail
     )
@@ -102,7 +102,7 @@ def test_stripped_transfer_counts_once_its_sender_signs(
 def test_calls_at_the_same_moment_share_one_message(
     request_for: Make, node: LocalChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a stranger's calls push out the message that the wallet is signing."""
+    """Otherwise, a stranger's calls could replace the message while the wallet signs it."""
     request, both = request_for(), Barrier(2)
 
     def written(*arguments: Any, **options: Any) -> str:
@@ -169,7 +169,7 @@ def test_proof_at_the_last_second_keeps_the_request_open(
 def test_payment_that_continues_elsewhere_is_proved_again(
     public: Api, request_for: Make, node: LocalChain
 ) -> None:
-    """After a reorganisation its wallet's speed-up was mined, which carries no proof yet."""
+    """After a reorganisation, the wallet's speed-up was mined. It has no proof yet."""
     request = request_for()
     payment = looked(submit(request, transfer(node, request)))
     assert prove(public, node, payment).status_code == 200
@@ -239,7 +239,7 @@ def test_one_transfer_is_not_proved_for_two_requests(
     payments = [looked(submit(each, hash_)) for each in (first, second)]
     texts = [message_for(public, each, node.payer).json()["message"] for each in payments]
     assert give(public, payments[0], node.payer, sign(node, texts[0])).status_code == 200
-    # Signed before the other proof was given, and while nothing is credited yet.
+    # This message was signed before the other proof was given, when nothing was credited yet.
     answer = give(public, payments[1], node.payer, sign(node, texts[1]))
     assert refusal(answer) == (409, "transaction_already_used")
     assert refusal(message_for(public, payments[1], node.payer)) == (409, "transaction_already_used")
@@ -318,7 +318,7 @@ def test_payment_of_another_request_is_not_found(public: Api, request_for: Make,
 def test_contract_must_have_confirmed_at_the_transfers_block(
     public: Api, request_for: Make, node: LocalChain
 ) -> None:
-    """Otherwise a wallet that is sold, or whose code is new, could sign for what its former owner sent."""
+    """Otherwise, the new owner of a sold wallet, or new code, could sign for the earlier owner's transfer."""
     wallet, request = Account.create().address, request_for()
     deploy.mint(node.url, node.usdc, wallet, 10**9)
     node.rpc("anvil_setBalance", wallet, hex(10**19))

@@ -1,4 +1,4 @@
-"""A person asks for a look now: it comes sooner, costs no attempt, and the chain alone decides."""
+"""A person requests a lookup now. It runs earlier and costs no attempt. Only the chain decides the result."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Creating, reading and cancelling payment requests by the API."""
+"""Payment requests are created, read and cancelled by the API."""
 
 import re
 import uuid

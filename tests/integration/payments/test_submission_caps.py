@@ -1,4 +1,4 @@
-"""The caps on public submissions: strangers' hashes never keep the customer's own, or the merchant's, from counting."""
+"""The caps on public submissions. Strangers' hashes never block the customer's or the merchant's own."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
@@ -27,7 +27,7 @@ STRANGER = "stranger"
 
 
 class Down:
-    """A chain whose nodes do not answer."""
+    """A chain whose nodes don't respond."""
 
     def look_up(
         self, hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
@@ -64,7 +64,7 @@ def open_by(request: PaymentRequest, submitter: str, *, seen: bool = True) -> No
 
 
 def refusal(request: PaymentRequest, transaction_hash: str, **more: Any) -> tuple[str, int | None]:
-    """Return the code and the pause of the refusal, which stored nothing."""
+    """Check that the call is rejected and stores nothing; return the error's code and Retry-After."""
     before = Payment.objects.count()
     with pytest.raises(ApiError) as raised:
         submit_hash(request, chain=request.chain, transaction_hash=transaction_hash, actor="checkout", **more)
@@ -86,7 +86,7 @@ def test_the_five_open_ones_count_for_each_client_alone(request_for: Make) -> No
 def test_five_unknown_hashes_do_not_block_a_known_transaction(
     request_for: Make, local_chain: LocalChain
 ) -> None:
-    """Customers of one network share an address, and a made-up hash stays open for more than an hour."""
+    """Customers behind one router share an IP address. An invented hash stays open for more than an hour."""
     request = request_for()
     open_by(request, STRANGER, seen=False)
     assert refusal(request, hash_of(1), submitter=STRANGER)[0] == "too_many_open_payments"
@@ -142,7 +142,7 @@ def old_transactions(chain: LocalChain, count: int) -> list[str]:
 def test_old_transaction_counts_toward_no_cap_on_any_node_kind(
     public: Api, merchant: Merchant, ether: Token, local_chain: LocalChain
 ) -> None:
-    """One more than the cap allows would be refused if the old one counted."""
+    """If the old transaction counted, the cap would reject the last submission."""
     (old,) = old_transactions(local_chain, 1)
     request, clock = make_request(merchant, ether, "0.01", local_chain.recipient), Clock()
     _submit_before_the_request(public, request, [old], clock)
@@ -162,7 +162,7 @@ def test_thirty_old_transactions_do_not_block_native_payment(
 def _submit_before_the_request(
     public: Api, request: PaymentRequest, old: Sequence[str], clock: Clock
 ) -> None:
-    """Submit these while the request seems newer than they are, and look until each is found too old."""
+    """Submit these hashes. The request looks newer than their transactions, so each fails as too old."""
     created_at = request.created_at
     PaymentRequest.objects.filter(pk=request.pk).update(created_at=timezone.now() + timedelta(minutes=2))
     for number, sent in enumerate(old, 1):
@@ -334,7 +334,7 @@ def test_the_merchant_may_always_submit_and_it_counts_nowhere(
 def test_partly_credited_transaction_is_read_within_the_limit(
     request_for: Make, local_chain: LocalChain
 ) -> None:
-    """What is refused as used is not stored, so that the same call could be repeated without end."""
+    """A rejected hash is not stored. Without this limit, the same call could be repeated forever."""
     request, credited = request_for(), request_for()
     look_until_decided(submit(credited, used := pay(local_chain, credited)), Clock())
     Payment.objects.update(carries_others=True)
@@ -345,7 +345,7 @@ def test_partly_credited_transaction_is_read_within_the_limit(
 def test_wallet_is_read_within_the_limit_of_calls_beyond_a_cap(
     request_for: Make, local_chain: LocalChain
 ) -> None:
-    """The call itself has no limit: what is refused is not stored, and could be repeated without end."""
+    """The call itself has no limit. A rejected hash is not stored, so the call could be repeated forever."""
     request, credited = request_for(), request_for()
     look_until_decided(submit(credited, used := pay(local_chain, credited)), Clock())
     columns = {"amount": AMOUNT, "expires_at": timezone.now(), "wallet_address": local_chain.payer}

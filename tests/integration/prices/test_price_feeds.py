@@ -1,4 +1,4 @@
-"""Price feeds on a real chain as rate sources: read by our nodes, moved, frozen, incomplete and broken."""
+"""Our nodes read price feeds on a real chain as rate sources. Feeds can change, freeze, be incomplete or fail."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.support.rates.exchanges import Exchanges
 
-# Threads query the sources, and see only what is committed.
+# Threads query the sources. They see only committed data.
 pytestmark = pytest.mark.django_db(transaction=True)
 
 HEARTBEAT = 3600
@@ -27,7 +27,7 @@ _DIGITS = 8
 
 @dataclass
 class Feed:
-    """A feed's contract, and who moves it."""
+    """A feed's contract, and a function that changes its price."""
 
     chain: LocalChain
     address: str
@@ -43,7 +43,7 @@ class Feed:
 
 @pytest.fixture
 def feed(local_chain: LocalChain, chain: Chain, usdc: Token, exchanges: Exchanges, settings: Any) -> Feed:
-    """A feed of USDC/USD at 1.0001, in the catalogue; Kraken is the only other source."""
+    """A feed of USDC/USD at 1.0001 in the catalogue. The only other source is Kraken."""
     arguments = encode(["uint8", "int256", "uint256"], [_DIGITS, 100010000, int(time.time())])
     address = deploy_contract(local_chain.url, "PriceFeed", arguments, key=local_chain.payer_key)
     feeds = [{"pair": "USDC/USD", "address": address, "heartbeat": HEARTBEAT}]
@@ -54,7 +54,7 @@ def feed(local_chain: LocalChain, chain: Chain, usdc: Token, exchanges: Exchange
 
 @pytest.fixture
 def create(api: Api, order: Callable[..., dict[str, Any]], feed: Feed) -> Callable[[], Any]:
-    """Return a caller that creates a request over 10 dollars."""
+    """Return a function that creates a request with a price of 10 dollars."""
 
     def call() -> Any:
         querying.forget()

@@ -1,4 +1,4 @@
-"""Everything that can happen in a history, by its name."""
+"""All actions that can occur in a history, by name."""
 
 from datetime import timedelta
 
@@ -70,5 +70,5 @@ ACTIONS = {
         *(steal, junk, prove_own, prove_afterwards, begin_own_swap, compose, propose_anything, forge),
     )
 }
-# Steps of which the service sees nothing before it looks.
+# The service doesn't notice these steps until its next lookup.
 ONLY_ON_THE_CHAIN = {"mine", "reorganise", "rebroadcast", "deliver", "call_off"}

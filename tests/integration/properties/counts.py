@@ -1,4 +1,4 @@
-"""Count what happens in the histories: an action that never succeeds proves nothing."""
+"""Count the actions in the histories. An action that never succeeds would test nothing."""
 
 import json
 from collections import Counter
@@ -6,7 +6,7 @@ from collections import Counter
 HAPPENED: Counter[str] = Counter()
 """How often each action was taken, and how often each result came of it."""
 _PREFIX = "counts of what happened: "
-# Each of them happens in some hundreds of histories.
+# Actions that must occur in a few hundred histories.
 EXPECTED = (
     "customer's proof afterwards: bound",
     "thief's proof afterwards: bound",
@@ -27,11 +27,10 @@ EXPECTED = (
 
 
 def show() -> None:
-    """Print the counts on a line of their own."""
     print(f"\n{_PREFIX}{json.dumps(HAPPENED)}")
 
 
 def read(output: str) -> Counter[str]:
-    """Return the counts that are printed in the output of a process."""
+    """Return the counts printed in a process' output."""
     lines = (line.removeprefix(_PREFIX) for line in output.splitlines() if line.startswith(_PREFIX))
     return sum((Counter(json.loads(line)) for line in lines), Counter())

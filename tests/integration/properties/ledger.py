@@ -1,7 +1,7 @@
-"""A chain that the test drives, behind the interface of the real clients.
+"""A chain that the test controls, with the interface of the real clients.
 
-Beside what a client can show of a movement of money, the model keeps what no client can: whose it is. `Move.owners` are
-the requests that the payer meant it for. No other request may ever be credited with it.
+For each movement of money, the model also keeps its owners, which no client can show. `Move.owners` are the
+requests that the payer meant the money for. No other request may be credited with it.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ THE_THIEFS: Owners = None
 
 
 class Noise(Enum):
-    """Why nodes give no answer about a mined transaction."""
+    """The reasons for which nodes return nothing about a mined transaction."""
 
     QUIET = "quiet"
     UNREADABLE = "unreadable"
@@ -57,12 +57,13 @@ class Noise(Enum):
 
 @dataclass(frozen=True)
 class Move:
-    """One movement of money inside a transaction, and what a complete look at the chain shows of it.
+    """One movement of money inside a transaction, as a complete look at the chain shows it.
 
-    `is_inner`: only a trace shows who made it and what it carries. `is_hidden`: it changes the account's gain, and no
-    client shows it as a transfer. `is_claimable`: signers or wallets named this very movement (on Solana, a top-level
-    instruction). `account` and `source` are the token accounts of the recipient's owner and the payer's, if not the
-    usual ones. `executes` is the order or the signed operation that moves it, which happens once.
+    `is_inner`: only a trace shows who made it and which data it carries. `is_hidden`: it changes the account's
+    balance, but no client shows it as a transfer. `is_claimable`: signers or wallets named exactly this
+    movement (on Solana, a top-level instruction). `account` and `source` are the token accounts of recipient
+    and payer, if they aren't the default ones. `executes` is the order or signed operation that makes the
+    movement, which happens once.
     """
 
     amount: int
@@ -82,15 +83,15 @@ class Move:
 
     @property
     def is_round(self) -> bool:
-        """Whether it goes from one of the recipient's accounts to another."""
+        """Whether the movement is between two accounts of the recipient."""
         return self.sender == self.recipient
 
 
 @dataclass
 class Sent:
-    """A transaction: in the block of height `at`, in the pool, or gone.
+    """A transaction. `at` is its block's height, or says that it is in the pool or gone.
 
-    `runs_code`: without a trace nothing that it does inside can be known completely.
+    `runs_code`: without a trace, its inner movements can't be known completely.
     """
 
     hash: str
@@ -116,7 +117,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Executed:
-    """What a contract account logged in a transaction: that it executed this id, and whether the call failed."""
+    """A contract account's log in a transaction: it executed this id, and the call succeeded or failed."""
 
     account: str
     id: str
@@ -126,7 +127,10 @@ class Executed:
 
 @dataclass
 class Ledger:
-    """A chain with blocks, a pool and reorganisations. `tells_finality`: its nodes name safe and final blocks."""
+    """A chain with blocks, a pool and reorganisations.
+
+    `tells_finality`: its nodes know safe and final blocks.
+    """
 
     now: Callable[[], datetime]
     is_solana: bool = False
@@ -145,16 +149,17 @@ class Ledger:
     proved_by: str = ""
     """The address whose key signs messages at the moment."""
 
-    # --- what people do ------------------------------------------------------------------------------------------
+    # --- actions of people
+    # ---------------------------------------------------------------------------------------
 
     def send(self, sender: str, moves: Sequence[Move] = (), **what: object) -> Sent:
-        """Broadcast a new transaction of this sender."""
+        """Broadcast a new transaction from this sender."""
         nonce = self.nonces[sender]
         self.nonces[sender] += 1
         return self._keep(Sent(self.new_hash(), sender, nonce, tuple(moves), **what))  # type: ignore[arg-type]
 
     def replace(self, old: Sent, moves: Sequence[Move], effect: str) -> Sent:
-        """Broadcast another transaction with the nonce of one that is not mined."""
+        """Broadcast another transaction with the same nonce as an unmined one."""
         old.at = GONE
         new = replace(old, hash=self.new_hash(), moves=tuple(moves), effect=effect, at=POOL)
         return self._keep(new)
@@ -172,10 +177,11 @@ class Ledger:
             return str(Signature.from_bytes(hashlib.sha512(name).digest()))
         return "0x" + hashlib.sha256(name).hexdigest()
 
-    # --- what the chain does -------------------------------------------------------------------------------------
+    # --- actions of the chain
+    # ------------------------------------------------------------------------------------
 
     def mine(self) -> None:
-        """Put the pool into a new block; of several transactions with one nonce the newest."""
+        """Put the pool into a new block. If several transactions have the same nonce, only the newest is mined."""
         self.height += 1
         self.forks[self.height] += 1
         self.times[self.height] = self.now()
@@ -189,9 +195,9 @@ class Ledger:
         self.final = max(self.final, self.height - FINALITY + 1)
 
     def reorganise(self, depth: int, *, drop: bool, flip: bool) -> None:
-        """Undo up to so many of the blocks that are not final. What was in them waits again or is gone.
+        """Undo up to `depth` blocks that aren't final. Their transactions return to the pool or are dropped.
 
-        With `flip` it will do the opposite of what it did: what failed will succeed, what succeeded will fail.
+        With `flip`, a transaction that failed will succeed when it is mined again, and the reverse.
         """
         lowest = max(self.height - depth, self.final)
         for sent in self.sent.values():
@@ -201,7 +207,7 @@ class Ledger:
         self.height = lowest
 
     def rebroadcast(self, sent: Sent) -> None:
-        """Have a transaction that is gone wait again, unless another one took its place for good."""
+        """Return a dropped transaction to the pool, unless another one with its nonce is mined."""
         taken = any(
             other.is_mined and (other.sender, other.nonce) == (sent.sender, sent.nonce)
             for other in self.sent.values()
@@ -210,7 +216,7 @@ class Ledger:
             sent.at = POOL
 
     def depth_of(self, sent: Sent) -> int:
-        """Return how many blocks confirm it, 0 while it is not mined."""
+        """Return the number of confirmations, 0 if it is not mined."""
         return self.height - sent.at + 1 if sent.is_mined else 0
 
     # --- the interface of the real clients -----------------------------------------------------------------------
@@ -284,7 +290,7 @@ class Ledger:
         return Head(self.height, safe=self.height - DEPTH + 1, finalized=self.final)
 
     def facts(self, wanted: str, mentioning: Collection[str]) -> TransactionFacts | None:
-        """Return what a client shows of a transaction."""
+        """Return the facts that a client reports about a transaction."""
         sent = self.sent.get(wanted)
         if sent is None or sent.at == GONE or (self.is_solana and sent.at == POOL):
             return None
@@ -327,11 +333,11 @@ class Ledger:
         return Block(sent.at, f"0x{self.forks[sent.at]:032x}{sent.at:032x}", self.times[sent.at])
 
     def is_blind_to(self, sent: Sent) -> bool:
-        """Whether no node shows what it does inside."""
+        """Whether no node can show the transaction's inner movements."""
         return sent.runs_code and not self.has_traces and not self.is_solana
 
     def _shown(self, sent: Sent) -> list[Move]:
-        """Return the movements as far as nodes show them, in place."""
+        """Return the movements that nodes show, in order."""
         if not self.is_blind_to(sent):
             return list(sent.moves)
         return [
@@ -370,7 +376,7 @@ class Ledger:
             if other != account
         )
         cap = max(min(move.amount, gain - losses), 0)
-        # A program forwards whatever accounts it is given, so that nothing inside it can be claimed.
+        # A program forwards any accounts that it is given. So nothing inside it can be claimed.
         claimable = 0 if move.is_inner else cap
         return replace(
             transfer,
@@ -382,7 +388,7 @@ class Ledger:
         )
 
     def gain(self, sent: Sent, account: str) -> int:
-        """Return what this account gained in the whole transaction."""
+        """Return the account's balance change in the whole transaction."""
         came = sum(m.amount for m in sent.moves if _account(m.token, m.recipient, m.account) == account)
         went = sum(m.amount for m in sent.moves if _account(m.token, m.sender, m.source) == account)
         return came - went

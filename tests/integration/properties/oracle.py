@@ -1,6 +1,6 @@
-"""What has to be so whatever happens, by what the model knows: whose each unit is, and what became of it.
+"""Rules that must always hold, according to the model, which knows the owner and the result of each unit.
 
-None of this asks the service's own evaluation. It reads what the service has written, and compares.
+These checks don't use the service's own evaluation. They compare the service's rows with the model.
 """
 
 import json
@@ -28,7 +28,7 @@ from tests.integration.properties.ledger import (
 from tests.integration.properties.world import LAST_RETRY, Intent, World
 from webhooks.models import Event
 
-# A no that a reorganisation can turn.
+# Rejections that a reorganisation can reverse.
 DECIDED_BY_THE_CHAIN = frozenset(
     {
         *("transaction_reverted", "wrong_token", "wrong_recipient", "wrong_amount", "transaction_too_old"),
@@ -39,7 +39,7 @@ CREDITED = ("payment.succeeded", "payment.partially_paid", "payment.overpaid")
 ACCEPTABLE = ("transaction_not_bound", "transaction_ambiguous", "not_verifiable")
 
 
-# What the books are held to: rows as light as they can be, since they are read after each step.
+# The columns that the checks compare. Only these are read, because the checks run after each step.
 PAYMENT_COLUMNS = (
     *(
         "pk",
@@ -74,7 +74,7 @@ def rows_of(query: QuerySet[Any], *columns: str) -> list[Row]:
 
 @dataclass
 class Oracle:
-    """The books of the model beside the service's own; `check` holds them together after each step."""
+    """The model's books next to the service's own. `check` compares them after each step."""
 
     world: World
     credits: dict[tuple[str, str], Row] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class Oracle:
     # --- money ---------------------------------------------------------------------------------------------------
 
     def _check_credit(self, row: Row, payment: Row) -> None:
-        """What is credited has arrived, deep enough, and was meant for this request."""
+        """Credited money arrived, is deep enough, and was meant for this request."""
         home = self.world.home
         assert row.chain_id == self.world.home_chain.pk
         sent = home.sent[row.transaction_hash]
@@ -127,19 +127,20 @@ class Oracle:
             assert not self._is_claimed_elsewhere(sent, move, payment.request_id), where
 
     def _is_claimed_elsewhere(self, sent: Sent, move: Move, request: UUID) -> bool:
-        """Whether a customer bound the money to another request in a way that nodes can show."""
+        """Whether a customer bound the money to another request, and nodes can show it."""
         is_shown = not (move.is_inner and self.world.home.is_blind_to(sent))
         return is_shown and bool(move.owners) and request not in (move.owners or ()) and bool(move.references)
 
     def _check_totals(self, consumed: list[Row], payments: dict[str, Row]) -> None:
-        """No transaction gives more than arrived by it, and no request more than was meant for it there.
+        """A transaction gives no more than arrived, and a request gets no more than was meant for it.
 
-        What goes beyond that has to be the thief's own money: no one is robbed if a thief pays for others.
+        Any amount above that must be the thief's own money. A thief who pays for others robs no one.
         """
         by_hash: dict[str, list[Row]] = defaultdict(list)
         for row in consumed:
             sent = self.world.home.sent[row.transaction_hash]
-            # What was credited before a reorganisation may be gone, or mined again without this money.
+            # After a reorganisation, a credited transaction may be gone, or be mined again without this
+            # money.
             if sent.is_mined and sent.moves == self.moves[row.transaction_hash, row.slot]:
                 by_hash[row.transaction_hash].append(row)
         for hash_, rows in by_hash.items():
@@ -174,15 +175,18 @@ class Oracle:
             self._check_no(payment)
 
     def _is_deep(self, ledger: Ledger, sent: Sent) -> bool:
-        """Whether it lies as deep as the chain demands. What was called final stays so when the newer blocks go."""
+        """Whether the transaction is as deep as the chain requires.
+
+        Once it was called final, it stays final even if newer blocks are undone.
+        """
         required = self.world.setting.required
         is_final = required == FINALITY and sent.is_mined and sent.at <= ledger.final
         return is_final or ledger.depth_of(sent) >= required
 
     def _check_no(self, payment: Row) -> None:
-        """A no is said at the required depth only, and never denies money that the nodes can't explain."""
+        """A payment is rejected only at the required depth. Money that the nodes can't explain is never rejected."""
         if payment.type == Payment.Type.SWAP or payment.swap__delivery__transaction_hash:
-            return  # decided by what the provider names
+            return  # the provider's data decides
         ledger = self.world.ledger_of(payment.chain_id)
         if payment.transaction_hash == payment.lookup__proposal_id:
             self._check_failed_execution(ledger, payment)
@@ -198,7 +202,7 @@ class Oracle:
             assert payment.failure_code != "transaction_not_bound", where
 
     def _check_failed_execution(self, ledger: Ledger, payment: Row) -> None:
-        """Only the account's own event fails an id, at the required depth."""
+        """An id fails only at the required depth, by an event of its own account."""
         HAPPENED["failed execution of an id"] += 1
         assert payment.failure_code == "transaction_reverted"
         assert self._is_deep(ledger, ledger.sent[payment.lookup__transaction_hash])
@@ -222,7 +226,7 @@ class Oracle:
     # --- at the end ----------------------------------------------------------------------------------------------
 
     def check_events(self) -> None:
-        """Each change sent one event."""
+        """Each change sent exactly one event."""
         sent: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for event in Event.objects.all():
             sent[event.type].append(json.loads(bytes(event.body))["data"]["object"])
@@ -245,7 +249,7 @@ class Oracle:
         assert all(count == 1 for count in unbound.values()), unbound
 
     def count_credits(self) -> None:
-        """Count what bound the credited payments, and how they were found."""
+        """Count the ways in which credited payments were bound and found."""
         for row in self.payments.values():
             if row.status == Payment.Status.COMPLETED:
                 by = f"credited by {row.bound_by}"
@@ -254,11 +258,11 @@ class Oracle:
                 HAPPENED[f"{by}, proved afterwards"] += row.sender_signed_at is not None
 
     def missing(self) -> list[Intent]:
-        """Return the honest payments that are on the chain and were not credited, verifiable or not."""
+        """Return the honest payments on the chain that were not credited, whether nodes can verify them or not."""
         return [intent for intent in self.world.intents if self._is_missing(intent)]
 
     def check_nothing_is_lost(self) -> None:
-        """Every honest payment that is on the final chain and that nodes can verify was credited."""
+        """Each honest payment on the final chain that nodes can verify was credited."""
         for intent in self.missing():
             self._check_missing(intent)
 
@@ -270,7 +274,7 @@ class Oracle:
             return any(each.at != POOL for each in (sent,) if each)
         rows = [row for (hash_, _), row in self.credits.items() if hash_ == sent.hash]
         if any(self.payments[row.payment_id].bound_by == Payment.BoundBy.MANUAL for row in rows):
-            return False  # the merchant chose another request for it
+            return False  # the merchant accepted it for another request
         own = [
             row
             for row in rows
@@ -287,7 +291,7 @@ class Oracle:
         return sum(int(row.amount) for row in own) < due
 
     def _is_due(self, sent: Sent, intent: Intent) -> bool:
-        """Whether the honest payment has to be credited by this transaction, and not by an earlier one."""
+        """Whether this transaction must be credited for the honest payment, because no earlier one was."""
         payment = self._payment_of(intent)
         was_credited = payment is not None and self._was_credited_before(payment, sent)
         return is_verifiable(self.world.home, sent, intent) and not was_credited
@@ -307,17 +311,17 @@ class Oracle:
         assert not is_verifiable(self.world.home, sent, intent), where
 
     def _was_credited_before(self, payment: Row, sent: Sent) -> bool:
-        """Whether another delivery or execution was credited, and then reorganised away: its event went out."""
+        """Whether another delivery or execution was credited before and then reorganised away. Its event was sent."""
         rows = [row for row in self.credits.values() if row.payment_id == payment.pk]
         return any(row.transaction_hash != sent.hash for row in rows)
 
     def _is_still_there(self, row: Row) -> bool:
-        """Whether the transaction still moves what was credited: it may be mined again without it."""
+        """Whether the transaction still contains the credited movement. It may have been mined again without it."""
         credited = self.moves[row.transaction_hash, row.slot][int(row.slot)]
         return self.world.home.sent[row.transaction_hash].moves[int(row.slot)] == credited
 
     def _payment_of(self, intent: Intent) -> Row | None:
-        """Return the payment by the transaction, or the one that was credited by an earlier execution of the id."""
+        """Return the payment of this transaction, or the one credited for an earlier execution of the id."""
         sent = intent.sent
         if sent is None:
             return None
@@ -332,13 +336,13 @@ class Oracle:
 
 
 def meant_for(request: UUID, sent: Sent) -> int:
-    """Return what honest customers sent for the request by this transaction."""
+    """Return the amount that honest customers sent for the request in this transaction."""
     owners = frozenset({request})
     return sum(move.amount for move in sent.moves if move.owners == owners and move.recipient == MERCHANT)
 
 
 def net(sent: Sent, *, thiefs_only: bool = False) -> int:
-    """Return what the merchant had more after the transaction: of the thief's money alone, or of everybody's."""
+    """Return the merchant's gain from the transaction: of the thief's money only, or of all money."""
     return sum(
         (move.recipient == MERCHANT) * move.amount - (move.sender == MERCHANT) * move.amount
         for move in sent.moves
@@ -347,9 +351,9 @@ def net(sent: Sent, *, thiefs_only: bool = False) -> int:
 
 
 def lent_to_others(sent: Sent) -> int:
-    """Return what the merchant's own contract sent to accounts that paid it nothing.
+    """Return the amount that the merchant's contract sent to accounts that paid it nothing.
 
-    A merchant who accepts such a payment has read that it may be the recipient's own money.
+    A merchant who accepts such a payment was warned that it may be the merchant's own money.
     """
     payers = {sent.sender, MERCHANT}
     payers.update(
@@ -366,30 +370,30 @@ def lent_to_others(sent: Sent) -> int:
 
 
 def pays_its_signer(sent: Sent) -> bool:
-    """Whether the merchant's own contract paid who sent the transaction: from whose money can't be known."""
+    """Whether the merchant's contract paid the transaction's sender. Then nobody can know whose money it was."""
     return any(move.sender == MERCHANT and move.recipient == sent.sender for move in sent.moves)
 
 
 def is_verifiable(home: Ledger, sent: Sent, intent: Intent) -> bool:
-    """Whether nodes can show that the honest payment is what it is."""
+    """Whether nodes can show what the honest payment pays."""
     if sent.noise is not Noise.QUIET:
         return False
     if intent.kind == "by hand" and not intent.is_proved_afterwards:
-        return False  # only the customer's signature or the merchant can tell what it pays
+        return False  # only the customer's signature or the merchant can say what it pays
     if intent.kind in ("wallet", "proved wallet") and (
         home.is_blind_to(sent) or may_be_lent(home, sent, intent)
     ):
         return False
     if intent.kind == "proved wallet" and home.is_solana and sent.mentions:
-        return False  # on Solana a transfer may be the last step of the swap that the transaction names
+        return False  # on Solana, it may be the last step of the swap that the transaction names
     return not is_after(sent, intent)
 
 
 def may_be_lent(home: Ledger, sent: Sent, intent: Intent) -> bool:
-    """Whether the merchant's own contract sent money out before this arrived: it may be that money on its way back.
+    """Whether the merchant's contract sent money out before this arrived. This may be that money on its way back.
 
-    So it may be where a thief's contract was paid first and paid the merchant afterwards: that payment may be the
-    delivery of another customer's swap, which must not count as the return of what was lent.
+    It also applies if a thief's contract was paid first and then paid the merchant. That payment may be the
+    delivery of another customer's swap, which must not count as returned money.
     """
     own = next((place for place, move in enumerate(sent.moves) if move.owners == {intent.request}), 0)
     return not home.is_solana and any(
@@ -398,5 +402,5 @@ def may_be_lent(home: Ledger, sent: Sent, intent: Intent) -> bool:
 
 
 def is_after(sent: Sent, intent: Intent) -> bool:
-    """Whether the transaction was mined after the customer's proof had ended."""
+    """Whether the transaction was mined after the customer's proof expired."""
     return bool(intent.proved_until and sent.mined_at and sent.mined_at > intent.proved_until)

@@ -1,4 +1,4 @@
-"""What honest people do: customers, relayers and merchants; and what nodes and time do to them."""
+"""Actions of honest customers, relayers and merchants, and changes by nodes and time."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ BUNDLER = "0xhonest-bundler"
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens. `a` and `b` pick among what there is, `n` is an amount or a kind."""
+    """One step of a history. `a` and `b` select objects; `n` is an amount or a variant."""
 
     action: str
     a: int
@@ -45,7 +45,7 @@ class Step:
 
 
 def pay(world: World, step: Step) -> None:
-    """Pay by an ordinary transfer with the request's reference."""
+    """Pay with an ordinary transfer that has the request's reference."""
     request = world.pick(step.a)
     if request is None or not world.requests[request].references:
         return
@@ -60,7 +60,7 @@ def pay(world: World, step: Step) -> None:
 
 
 def pay_with_proof(world: World, step: Step) -> None:
-    """Prove the wallet, and send the money plainly."""
+    """Prove the wallet, then send the money without a reference."""
     request = world.pick(step.a)
     if request is None:
         return
@@ -74,7 +74,7 @@ def pay_with_proof(world: World, step: Step) -> None:
 
 
 def pay_by_hand(world: World, step: Step) -> None:
-    """Send the money plainly, as a wallet does that removes the reference."""
+    """Send the money without a reference, as some wallets do."""
     request = world.pick(step.a)
     if request is None:
         return
@@ -85,13 +85,13 @@ def pay_by_hand(world: World, step: Step) -> None:
 
 
 def sign_afterwards(world: World, step: Step) -> None:
-    """Have customers sign for what they sent by hand."""
+    """Have the customers sign proofs for their transfers by hand."""
     for intent in world.intents:
         sign_by_hand(world, intent)
 
 
 def sign_by_hand(world: World, intent: Intent) -> None:
-    """Have the customer sign for what was sent by hand. If nothing else claims it, the signature counts."""
+    """Have the customer sign a proof for a transfer by hand. It counts if nothing else claims the transfer."""
     if intent.kind != "by hand" or intent.sent is None:
         return
     must_bind = _is_provable(world, intent)
@@ -102,7 +102,7 @@ def sign_by_hand(world: World, intent: Intent) -> None:
 
 
 def _is_provable(world: World, intent: Intent) -> bool:
-    """Whether the money is mined, belongs to no other request, and pays one that is still to be paid."""
+    """Whether the money is mined, belongs to no other request, and its request still needs a payment."""
     sent, request = intent.sent, PaymentRequest.objects.get(pk=intent.request)
     payments = Payment.objects.filter(transaction_hash=sent.hash) if sent else Payment.objects.none()
     own = payments.filter(request=request).first()
@@ -123,7 +123,7 @@ def _is_provable(world: World, intent: Intent) -> bool:
 
 
 def sign_operation(world: World, step: Step) -> None:
-    """Sign an operation of a smart wallet; anyone may bundle it."""
+    """Sign an operation of a smart wallet. Anyone may bundle it."""
     request = world.pick(step.a)
     if request is None:
         return
@@ -141,7 +141,7 @@ def sign_operation(world: World, step: Step) -> None:
 
 
 def propose(world: World, step: Step) -> None:
-    """Have the page of a smart wallet's customer submit the id that the wallet returned."""
+    """Submit the id that a smart wallet returned, as its customer's page does."""
     signed = [intent for intent in world.intents if intent.wallet in world.home.accounts]
     if some := [intent for intent in signed if intent.sent is None] or signed:
         intent = some[step.a % len(some)]
@@ -149,13 +149,13 @@ def propose(world: World, step: Step) -> None:
         HAPPENED[f"customer's id: {'accepted' if was_taken else 'rejected'}"] += 1
         own = Lookup.objects.filter(of_payment__request=intent.request, proposal_id=intent.proposal)
         is_searched_for = any(intent.wallet in lookup.proposal_accounts for lookup in own)
-        # If no node responds, the service takes the id as a hash. An id that a thief submitted first is searched for
-        # with the customer's account too.
+        # If no node responds, the service treats the id as a hash. If a thief submitted the id first, the
+        # service also searches with the customer's account.
         intent.is_proposed |= was_taken and is_searched_for and not world.home.is_down
 
 
 def bundle(world: World, step: Step) -> None:
-    """Have an honest bundler put the waiting operations into one transaction, in which one may fail for good."""
+    """Have an honest bundler put the pending operations into one transaction. One of them may fail for good."""
     intents = waiting_operations(world)
     if not intents:
         return
@@ -171,7 +171,7 @@ def bundle(world: World, step: Step) -> None:
 
 
 def swap(world: World, step: Step) -> None:
-    """Pay by a swap that brings the money in its own transaction."""
+    """Pay with a swap that delivers the money in the same transaction."""
     request = world.pick(step.a)
     if request is None:
         return
@@ -185,7 +185,7 @@ def swap(world: World, step: Step) -> None:
 
 
 def bridge(world: World, step: Step) -> None:
-    """Pay by a swap from the other chain, which a relayer has to deliver."""
+    """Pay with a swap from the other chain. A relayer must deliver it."""
     request = world.pick(step.a)
     if request is None:
         return
@@ -202,7 +202,7 @@ def bridge(world: World, step: Step) -> None:
 
 
 def speed_up(world: World, step: Step) -> None:
-    """Send the same again for a higher fee, with the same nonce."""
+    """Send the same transaction with a higher fee and the same nonce."""
     intent = _unmined(world, step.a)
     if intent and intent.sent:
         intent.sent = world.home.replace(intent.sent, intent.sent.moves, intent.sent.effect)
@@ -211,7 +211,7 @@ def speed_up(world: World, step: Step) -> None:
 
 
 def call_off(world: World, step: Step) -> None:
-    """Send something else with the same nonce: nothing at all."""
+    """Cancel: send an empty transaction with the same nonce."""
     intent = _unmined(world, step.a)
     if intent and intent.sent:
         world.home.replace(intent.sent, (), "nothing")
@@ -219,7 +219,7 @@ def call_off(world: World, step: Step) -> None:
 
 
 def submit_again(world: World, step: Step) -> None:
-    """Have a customer's page submit what it knows."""
+    """Have the customers' pages submit all hashes that they know."""
     for intent in world.intents:
         if intent.sent:
             chain = world.source_chain if intent.order else world.home_chain
@@ -235,12 +235,12 @@ def _pay(world: World, step: Step, intent: Intent) -> None:
 
 
 def _amount(world: World, request: UUID, step: Step) -> int:
-    """Return what the customer pays: mostly exactly what is asked."""
+    """Return the amount that the customer pays, mostly the requested one."""
     return step.n if step.n > 7 else int(world.requests[request].amount)
 
 
 def router_of(world: World) -> str:
-    """Return who sends what a swap brings: the router itself or, on Solana, the authority of a pool."""
+    """Return the sender of a swap's money: the router or, on Solana, a pool's authority."""
     return "pool-authority" if world.home.is_solana else ROUTER
 
 
@@ -256,7 +256,7 @@ def _unmined(world: World, which: int) -> Intent | None:
 
 
 def waiting_operations(world: World) -> list[Intent]:
-    """Return the operations that were signed and are in no transaction that may be mined."""
+    """Return the signed operations that are in no transaction which can be mined."""
     return [
         intent
         for intent in world.intents
@@ -294,7 +294,7 @@ def note_bundle(world: World, sent: Sent, intents: list[Intent], step: Step) -> 
 
 
 def deliver(world: World, step: Step) -> None:
-    """Have an honest relayer deliver one order, or all that wait, in one transaction."""
+    """Have an honest relayer deliver one order or all pending ones in one transaction."""
     orders = undelivered(world)
     if step.n % 2 and orders:
         orders = [orders[step.a % len(orders)]]
@@ -311,7 +311,7 @@ def note_delivery(order: Order, sent: Sent) -> None:
 
 
 def _void(gone: Sent | None, executed: str) -> None:
-    """Have a transaction that is gone execute this no more: another one has."""
+    """Remove this execution from a dropped transaction, because another one has executed it."""
     if gone is not None:
         gone.moves = tuple(
             replace(move, amount=0, owners=UNOWNED, references=()) if move.executes == executed else move
@@ -320,7 +320,7 @@ def _void(gone: Sent | None, executed: str) -> None:
 
 
 def undelivered(world: World) -> list[Order]:
-    """Return the orders that their provider may have delivered: what they pay with is mined."""
+    """Return the orders whose payment is mined, so that the provider may deliver them."""
     return [
         order
         for order in world.orders
@@ -329,7 +329,7 @@ def undelivered(world: World) -> list[Order]:
 
 
 def delivery_of(world: World, order: Order, how: int, filler: str, within: tuple[int, ...] = ()) -> Move:
-    """Return the movement that delivers an order: out of the bridge, minted, or pulled from its filler."""
+    """Return the movement that delivers an order: sent by the bridge, minted, or sent by the filler."""
     mint = "" if world.home.is_solana else ZERO
     sender = (BRIDGE, mint, filler)[how % 3]
     executes = order.source.hash
@@ -355,7 +355,7 @@ def rebroadcast(world: World, step: Step) -> None:
 
 
 def go_down(world: World, step: Step) -> None:
-    """Have nodes or the provider give no answer for a look."""
+    """Have the nodes or the provider not respond to one lookup."""
     world.home.is_down, world.provider_is_silent = step.n % 2 == 0, step.n % 3 == 0
     world.look()
     world.home.is_down = world.provider_is_silent = False
@@ -385,7 +385,7 @@ def cancel(world: World, step: Step) -> None:
 
 
 def accept(world: World, step: Step) -> None:
-    """Accept the first payment of a request that may be accepted, mostly once its block is deep enough."""
+    """Accept a request's first payment that can be accepted, mostly once its block is deep enough."""
     request, is_waited_for = world.pick(step.a), step.n % 3 > 0
     if is_waited_for:
         for _ in range(DEPTH):

@@ -1,9 +1,9 @@
 """Try many random histories in several processes: `python -m tests.integration.properties.run`, or `make properties`.
 
-`SEQUENCES` is the number of histories of each kind (20,000), `PROCESSES` how many processes run at once (2), and
-`ROUND` how many histories a process tries (500). Arguments name the files of some kinds only. A failure is printed with
-the seed that finds it again. The last lines say how often each thing happened; if one of them never did, the run has
-failed too.
+`SEQUENCES` is the number of histories of each kind (20,000), `PROCESSES` the number of parallel processes (2),
+and `ROUND` the number of histories per process (500). Arguments select some of the test files. A failure is
+printed with the seed that reproduces it. The last lines count the actions. The run also fails if one of them
+never occurred.
 """
 
 import os
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def _run(sequences: int) -> tuple[int, Counter[str]]:
-    """Run so many histories of each kind; return the exit code, and what happened in them."""
+    """Run this many histories of each kind; return the exit code and the counts."""
     seed = str(secrets.randbelow(2**32))
     tests = sys.argv[1:] or TESTS
     command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *tests]

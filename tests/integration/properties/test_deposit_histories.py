@@ -1,10 +1,12 @@
-"""Random histories of what comes to deposit addresses, is swept, refunded and reorganised: tokens and native coin.
+"""Random histories of deposit addresses: payments, sweeps, refunds and reorganisations, in tokens and native coin.
 
-Two requests of one merchant share a recipient, and each has a deposit address. Customers send to the addresses and to
-the recipient, with either reference, with none, and several in one transaction; one wallet signed for the first
-request; anyone sweeps and submits any hash for either request; and the merchant accepts what it can. In the end, each
-request was credited with all that its address received, nothing was credited twice, and no sweep was credited.
-`SEQUENCES=2000` in the environment tries that many histories of each kind (40 otherwise).
+Two requests of one merchant share a recipient, and each has a deposit address. Customers send to the addresses
+and to the recipient: with one reference, with the other, with none, or several transfers in one transaction.
+One wallet signed a proof for the first request. Anyone sweeps and submits any hash for either request. The
+merchant accepts every payment that can be accepted.
+
+In the end, each request was credited with everything that its address received. Nothing was credited twice, and
+no sweep was credited. `SEQUENCES=2000` tries that many histories of each kind (default 40).
 """
 
 import os
@@ -54,7 +56,10 @@ ACTIONS = (
 
 
 class History:
-    """Two requests with one recipient, on a chain that changes at random. `sent` has every transaction ever mined."""
+    """Two requests with one recipient, on a chain with random events.
+
+    `sent` has all transactions that were ever mined.
+    """
 
     def __init__(self, requests: Sequence[PaymentRequest], seed: int) -> None:
         self.requests, self.random, self.clock = requests, Random(seed), Clock()
@@ -76,7 +81,7 @@ class History:
         return self.random.choice((1, 9, 10, 400, 3_000, ASKED // 2, ASKED, ASKED + 1))
 
     def send(self) -> None:
-        """An exchange or a wallet pays one address, or both, perhaps with a reference or before an immediate sweep."""
+        """A customer pays one address or both. A reference may be added, or an immediate sweep may follow."""
         request = self.request
         moved = [self.moved("0", str(request.deposit_address), self.amount)]
         if self.random.random() < 0.2:
@@ -108,7 +113,7 @@ class History:
         )
 
     def mined(self, moved: Sequence[Transfer], hash_: str = "", is_sweep: bool = False) -> None:
-        """Mine a transaction with these transfers, in a new block or in the newest one."""
+        """Mine a transaction with these transfers, in a new block or the newest."""
         if is_sweep or self.random.random() < 0.7:
             self.nodes.mine()
         self.nodes.height = max(self.nodes.height, (self.nodes.finalized or 0) + 1)
@@ -150,7 +155,7 @@ class History:
                 submit_for_merchant(request, **arguments, sighting=sighting)
 
     def accept(self) -> None:
-        """The merchant accepts whatever can be accepted."""
+        """The merchant accepts all payments that can be accepted."""
         for payment in Payment.objects.filter(status="failed", request__in=self.requests):
             with suppress(ApiError):
                 accept_payment(payment, reason="a random history", actor="merchant")
@@ -181,12 +186,15 @@ class History:
         look(self.clock, self.nodes.of)
 
     def finalize(self) -> None:
-        """Mark old blocks as final: no reorganisation removes them."""
+        """Mark old blocks as final. No reorganisation removes them."""
         final = self.random.randint(self.nodes.finalized or 0, max(self.nodes.height - DEPTH, 0))
         self.nodes.finalized = max(final, self.nodes.finalized or 0)
 
     def reorganise(self) -> None:
-        """Replace the newest blocks, sometimes credited ones too. Some payments are mined again, sweeps are not."""
+        """Replace the newest blocks, sometimes with credited payments.
+
+        Some payments are mined again, sweeps are not.
+        """
         lowest = max((self.nodes.finalized or 0) + 1, self.nodes.height - self.random.randint(0, 2 * DEPTH))
         lost = [facts for facts in self.nodes.facts.values() if facts.block and facts.block.number >= lowest]
         self.nodes.reorganise(lowest)
@@ -196,7 +204,7 @@ class History:
                 self.mined(facts.transfers, facts.hash)
 
     def end(self) -> None:
-        """Let everything become final, be found and be verified."""
+        """Make everything final, found and verified."""
         for _ in range(50):
             self.nodes.mine(2 * DEPTH)
             self.nodes.finalized = self.nodes.height - DEPTH
@@ -204,13 +212,13 @@ class History:
             self.verify()
             self.clock.forward(minutes=40)
             check_finality(client=self.nodes.of, now=self.clock)
-            # The last search may have found what still has to wait.
+            # The last search may have found a payment that still has to wait.
             if self.is_quiet and not self.search() and self.is_quiet:
                 break
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing is left to be found, verified or checked."""
+        """Whether no search, lookup or check is left."""
         is_due = Q(next_check_at__isnull=False) | Q(finality_check_at__isnull=False)
         return not (
             Lookup.objects.filter(is_due).exists()
@@ -219,7 +227,7 @@ class History:
         )
 
     def check(self) -> None:
-        """Compare every credit with what the chain has in the end."""
+        """Compare every credit with the final chain."""
         moved = {(h, t.slot): t for h, facts in self.nodes.facts.items() for t in facts.transfers}
         addresses = {str(each.deposit_address) for each in self.requests}
         came: Counter[str] = Counter()
@@ -258,7 +266,7 @@ class History:
 
 
 def prove(request: PaymentRequest, token: Token) -> None:
-    """Store a proof of the wallet for the request, valid all the time."""
+    """Store a proof of the wallet for the request that is valid during the whole history."""
     now = timezone.now()
     route = Route.objects.create(
         request=request, chain=request.chain, token=token, wallet_address=WALLET, amount=ASKED, expires_at=now
@@ -284,7 +292,7 @@ def prove(request: PaymentRequest, token: Token) -> None:
 @settings(
     max_examples=int(os.environ.get("SEQUENCES", "40")),
     deadline=None,
-    # A smaller seed is no simpler history.
+    # Don't shrink: a smaller seed is not a simpler history.
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -1,7 +1,7 @@
-"""Random histories of customers, merchants, relayers and thieves, against a model that knows whose money is whose.
+"""Random histories of customers, merchants, relayers and thieves, against a model that knows the owner of all money.
 
-No request is credited with money that was meant for another one, and nothing that arrived is lost. `SEQUENCES=20000` in
-the environment tries that many histories (20 otherwise); `make properties` does so in two processes.
+No request is credited with money that was meant for another one, and no money that arrived is lost.
+`SEQUENCES=20000` tries that many histories (default 20). `make properties` does so in two processes.
 """
 
 import gc
@@ -38,7 +38,8 @@ from tests.integration.properties.world import (
     ruled_by,
 )
 
-# Looks at the end: for the money, its provider's word, the delivery that it names, and what was turned meanwhile.
+# Lookups at the end: for the money, the provider's status, the delivery that it names, and changes in the
+# meantime.
 ROUNDS = 6
 OFTEN = (
     "compose",
@@ -87,7 +88,7 @@ _AT_ONCE = 50
 
 
 def clear_away() -> None:
-    """Remove the dead rows of the last histories, which were rolled back: reading past them takes ever longer."""
+    """Vacuum: histories are rolled back and leave dead rows, which make reads slower and slower."""
     if next(_BEGUN) % _AT_ONCE == 0:
         with connection.cursor() as cursor:
             cursor.execute("VACUUM")
@@ -95,7 +96,10 @@ def clear_away() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def show_counts() -> Iterator[None]:
-    """Print how often each thing happened; keep the collector off what was imported, a tenth of the time."""
+    """Print the counts of actions.
+
+    Freeze the imported objects: garbage collection of them took a tenth of the time.
+    """
     gc.freeze()
     yield
     gc.unfreeze()
@@ -139,7 +143,7 @@ def test_each_unit_is_credited_once_to_its_intended_request(
 
 
 def come_to_an_end(world: World, oracle: Oracle) -> None:
-    """Let everybody be honest, the nodes answer and the chain become final; then nothing may be missing."""
+    """Make everyone honest, the nodes responsive and the chain final. Then no money may be missing."""
     for sent in world.home.sent.values():
         if sent.noise is Noise.CONTRADICTED:
             sent.noise = Noise.QUIET
@@ -150,13 +154,14 @@ def come_to_an_end(world: World, oracle: Oracle) -> None:
     for number in range(ROUNDS):
         missing = oracle.missing()
         payments = list(oracle.payments.values())
-        # The chain stands still now: a round that changed nothing is followed by none that does.
+        # The chain no longer changes. If a round changed nothing, later rounds won't either.
         if (not missing and not any(row.is_open for row in payments)) or payments == before:
             break
         before = payments
         for intent in missing:
             _follow_up(world, intent)
-        # The chain stands still, so a second retry is of use only where something else has to come first.
+        # The chain no longer changes. A second retry only helps a payment for which another one must come
+        # first.
         _retry_what_failed(world.requests if number == 0 else {intent.request for intent in missing})
         world.look()
         oracle.check()
@@ -173,10 +178,10 @@ def _retry_what_failed(requests: Collection[UUID]) -> None:
 
 
 def _follow_up(world: World, intent: Intent) -> None:
-    """Have the page submit the hash that the wallet now has for what the customer sent; the merchant, if it can't."""
+    """Have the customer's page submit the wallet's current hash. If it can't, the merchant submits it."""
     sent = intent.sent
     if intent.is_proposed:
-        return  # its execution has to be found by the id
+        return  # its execution must be found by the id
     if sent is None or intent.order is not None and not intent.is_submitted and sent.at == GONE:
         return
     ledger = world.source if intent.order else world.home
@@ -197,7 +202,7 @@ def _follow_up(world: World, intent: Intent) -> None:
 def test_model_credits_what_its_sender_signed_for_afterwards(
     merchant: Merchant, other_merchant: Merchant, catalogue: Mapping[int, Chain], setting: Setting
 ) -> None:
-    """Without it, a history in which no proof ever binds would look like agreement."""
+    """If no proof ever bound, the model and the service would agree without a test of proofs."""
     clock = Clock()
     with ruled_by(clock):
         world = World((merchant, other_merchant), catalogue, setting, clock)
@@ -249,7 +254,7 @@ def test_model_agrees_when_other_transaction_brings_money(
     after: int,
     steps: Sequence[Step],
 ) -> None:
-    """A reorganisation undoes the first transaction. What was credited by it is not credited again by the second."""
+    """A reorganisation undoes the first transaction. The second must not credit the same money again."""
     clock = Clock()
     with ruled_by(clock):
         world = World((merchant, other_merchant), catalogue, SETTINGS[0], clock)
@@ -267,7 +272,7 @@ def test_model_agrees_when_other_transaction_brings_money(
 def test_model_misses_money_beside_delivery_credited_before(
     merchant: Merchant, other_merchant: Merchant, catalogue: Mapping[int, Chain]
 ) -> None:
-    """What excuses the delivery excuses nothing else that came with it."""
+    """The earlier credit excuses only the delivery, not other money in the same transaction."""
     clock = Clock()
     with ruled_by(clock):
         world = World((merchant, other_merchant), catalogue, SETTINGS[0], clock)
@@ -291,7 +296,7 @@ def test_model_misses_money_beside_delivery_credited_before(
 def test_model_finds_an_id_that_a_thief_submitted_first(
     merchant: Merchant, other_merchant: Merchant, catalogue: Mapping[int, Chain]
 ) -> None:
-    """The id is searched for with both accounts, and no page submits the execution's hash."""
+    """The service searches for the id with both accounts. No page submits the execution's hash."""
     clock = Clock()
     with ruled_by(clock):
         world = World((merchant, other_merchant), catalogue, SETTINGS[0], clock)

@@ -1,9 +1,9 @@
-"""Random histories of payments, refunds, prices, acceptance and reorganisations, against a ledger of a page.
+"""Random histories of payments, refunds, prices, acceptance and reorganisations, compared with a short ledger.
 
-The verdicts are made up, and the engine stores them. After every step: a request that was just completed was paid in
-full, net of refunds, at that moment; no more is refunded than was paid; and the merchant sees whatever needs a
-decision. `SEQUENCES=2000` in the environment tries that many histories (200 otherwise); `make properties` does so in
-two processes.
+The verdicts are invented, and the engine stores them. Three rules hold after every step. A request that just
+completed was fully paid at that moment, net of refunds. No more is refunded than was paid. The merchant sees
+every case that needs a decision. `SEQUENCES=2000` tries that many histories (default 200). `make properties`
+does so in two processes.
 """
 
 import os
@@ -41,10 +41,10 @@ WHY = "a random history"
 
 @dataclass
 class History:
-    """A request, and the ledger: what its payments brought, which of them count, and what refunds sent.
+    """A request and its ledger: the amounts of its payments, which of them count, and the amounts of its refunds.
 
-    `on_chain` has the refunds' amounts by the payment that sent them; `signed` are the refunds whose transactions are
-    signed and not yet sent. `late` are the payments after the price.
+    `on_chain` has the refunds' amounts by the payment that sent them. `signed` has the refunds whose
+    transactions are signed but not sent. `late` has the payments after the price.
     """
 
     request: PaymentRequest
@@ -68,17 +68,17 @@ class History:
 
     @property
     def standing(self) -> int:
-        """Return what came and was not reorganised away."""
+        """Return the amount that arrived and was not reorganised away."""
         return sum(units for pk, units in self.paid.items() if pk not in self.lost)
 
     def net(self) -> int:
-        """Return what the merchant holds, with every open refund counted as sent."""
+        """Return the amount that the merchant keeps if every open refund is sent."""
         open_ = sum(each.refund.amount for each in now(self.refunds) if each.standing.is_open)
         return self.standing - sum(self.on_chain.values()) - open_
 
 
 def pay(history: History, which: int, units: int) -> None:
-    """A customer pays some of it, or more than was asked for."""
+    """A customer pays a part of the amount, or too much."""
     payment = credit(history.request, units, at=timezone.now())
     history.paid[payment.pk] = units
     end = fresh(history.request).expires_at
@@ -87,7 +87,7 @@ def pay(history: History, which: int, units: int) -> None:
 
 
 def pay_rest(history: History, which: int, units: int) -> None:
-    """A customer pays what the page asks for."""
+    """A customer pays the remaining amount."""
     rest = fresh(history.request).amount_remaining
     if rest:
         pay(history, which, rest)
@@ -100,13 +100,13 @@ def report_in_time(history: History, which: int, units: int) -> None:
 
 
 def pay_unbound(history: History, which: int, units: int) -> None:
-    """A wallet drops the reference."""
+    """A wallet sends without the reference."""
     payment = fail(history.request, FailureCode.TRANSACTION_NOT_BOUND)
     history.unbound[payment.pk] = units
 
 
 def accept(history: History, which: int, units: int) -> None:
-    """The merchant accepts a payment: an unbound one, or the last that was credited."""
+    """The merchant accepts an unbound payment, or the last credited one."""
     if history.unbound and which % 2:
         pk = sorted(history.unbound)[which % len(history.unbound)]
         accepted = accept_payment(Payment.objects.get(pk=pk), reason=WHY, actor=WHY)
@@ -120,7 +120,7 @@ def accept(history: History, which: int, units: int) -> None:
 
 
 def expire(history: History, which: int, units: int) -> None:
-    """The request's time ends, long enough ago for its price."""
+    """The request expires, so long ago that its price has ended too."""
     request = fresh(history.request)
     if request.status == "active":
         end = timezone.now() - timedelta(minutes=10)
@@ -133,7 +133,7 @@ def cancel_whole(history: History, which: int, units: int) -> None:
 
 
 def lose_payment(history: History, which: int, units: int) -> None:
-    """The block of a payment vanishes."""
+    """A payment's block is reorganised away."""
     standing = sorted(history.paid.keys() - history.lost)
     if standing:
         lost = standing[which % len(standing)]
@@ -164,7 +164,7 @@ def refund(history: History, which: int, units: int) -> None:
 
 
 def claim(history: History, which: int, units: int) -> None:
-    """The customer names an address."""
+    """The customer sets the address."""
     chosen = history.chosen(which)
     if chosen is not None:
         services.set_address(chosen, CUSTOMERS[units % 2], actor=WHY)
@@ -178,7 +178,7 @@ def change_address(history: History, which: int, units: int) -> None:
 
 
 def cancel(history: History, which: int, units: int) -> None:
-    """The merchant cancels a refund, and doesn't send what they signed for it."""
+    """The merchant cancels a refund, and doesn't send its signed transaction."""
     chosen = history.chosen(which)
     if chosen is not None:
         services.cancel_refund(chosen, actor=WHY)
@@ -186,7 +186,7 @@ def cancel(history: History, which: int, units: int) -> None:
 
 
 def build(history: History, which: int, units: int) -> Refund | None:
-    """The merchant signs a refund that the service builds, also one that failed before, and sends it later."""
+    """The merchant signs a refund that the service builds, and sends it later. The refund may have failed before."""
     chosen = history.chosen(which)
     if chosen is not None:
         chosen.request = fresh(history.request)
@@ -197,7 +197,7 @@ def build(history: History, which: int, units: int) -> Refund | None:
 
 
 def send(history: History, which: int, units: int) -> None:
-    """The merchant sends a refund that they signed before, or sign now."""
+    """The merchant sends a refund that is already signed or is signed now."""
     chosen = history.chosen(which)
     if chosen is not None and (chosen.pk in history.signed or build(history, which, units)):
         history.signed.discard(chosen.pk)
@@ -206,7 +206,7 @@ def send(history: History, which: int, units: int) -> None:
 
 
 def send_and_revert(history: History, which: int, units: int) -> None:
-    """The merchant signs a refund, and its transaction is reverted."""
+    """The merchant signs and sends a refund. Its transaction reverts."""
     chosen = history.chosen(which)
     if chosen is not None and (chosen.pk in history.signed or build(history, which, units)):
         history.signed.discard(chosen.pk)
@@ -214,13 +214,13 @@ def send_and_revert(history: History, which: int, units: int) -> None:
 
 
 def revert_and_build(history: History, which: int, units: int) -> None:
-    """The merchant's transaction is reverted, and they sign the refund again."""
+    """The merchant's transaction reverts, and the merchant signs the refund again."""
     send_and_revert(history, which, units)
     build(history, which, units)
 
 
 def lose_refund(history: History, which: int, units: int) -> None:
-    """The block of a refund vanishes."""
+    """A refund's block is reorganised away."""
     sent = sorted(history.on_chain)
     if sent:
         lost = sent[which % len(sent)]
@@ -272,7 +272,7 @@ def check_refunds(history: History, request: PaymentRequest) -> None:
 
 
 def check_reported(history: History, request: PaymentRequest, net: int) -> None:
-    """Whatever needs a person is under Needs attention, and a completed request was reported."""
+    """Each case that a person must decide is listed under Needs attention. Each completed request was reported."""
     succeeded = Event.objects.filter(type="payment.succeeded", dedupe_key=str(request.pk)).count()
     if request.status == "completed":
         assert succeeded == 1

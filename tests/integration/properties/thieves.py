@@ -1,4 +1,4 @@
-"""What thieves do: they see all that people send, and add to it what they like."""
+"""Actions of thieves. They see everything that people send, and can add to it."""
 
 from uuid import UUID
 
@@ -48,16 +48,16 @@ def junk(world: World, step: Step) -> None:
 
 
 def prove_own(world: World, step: Step) -> None:
-    """Prove an address of the thief's own, a contract's too."""
+    """Prove an address of the thief: a wallet or a contract."""
     request = world.pick(step.b)
     if request:
         world.prove(request, (THIEF, THIEFS_CONTRACT)[step.n % 2])
 
 
 def prove_afterwards(world: World, step: Step) -> None:
-    """Submit any transaction for any request, and sign for it: as the thief, and in others' names.
+    """Submit any transaction for any request, and sign for it as the thief or in another's name.
 
-    Or the thief sends a transfer, and signs that it pays one request and then another.
+    Or send a transfer, and sign that it pays one request and then another.
     """
     request, sent, is_own = world.pick(step.b), world.sent_anywhere(step.a), step.n % 3 == 1
     if request is None or sent is None:
@@ -80,7 +80,7 @@ def prove_afterwards(world: World, step: Step) -> None:
 
 
 def begin_own_swap(world: World, step: Step) -> None:
-    """Begin a swap from the other chain that delivers to the merchant or, changed by the thief, to the thief."""
+    """Begin a swap from the other chain. It delivers to the merchant or, if the thief changes it, to the thief."""
     request = world.pick(step.b)
     if request is None:
         return
@@ -92,7 +92,7 @@ def begin_own_swap(world: World, step: Step) -> None:
 
 
 def propose_anything(world: World, step: Step) -> None:
-    """Submit an id for any request: a customer's or a made-up one, with the account of either."""
+    """Submit an id for any request. The id and the account can each be a customer's or the thief's."""
     request = world.pick(step.b)
     signed = [intent for intent in world.intents if intent.wallet in world.home.accounts]
     if request is None or world.home.is_solana:
@@ -108,7 +108,7 @@ def propose_anything(world: World, step: Step) -> None:
 def forge(world: World, step: Step) -> None:
     """Have the thief's contract log an execution of a submitted id, in any transaction that may call it.
 
-    Bundlers and relayers call contracts of others, the thief's too.
+    Bundlers and relayers also call contracts of strangers.
     """
     sent = [each for each in world.home.sent.values() if each.runs_code]
     ids = list(Lookup.objects.exclude(proposal_id="").order_by("pk").values_list("proposal_id", flat=True))
@@ -127,7 +127,7 @@ TWISTS = (
 
 
 def compose(world: World, step: Step) -> None:
-    """Put together one transaction out of others' money and the thief's own, and submit it for a request."""
+    """Build one transaction from others' money and the thief's own; submit it for a request."""
     mine_, theirs = world.pick(step.b), world.pick(step.a)
     if mine_ is None or theirs is None:
         return
@@ -163,7 +163,7 @@ def compose(world: World, step: Step) -> None:
 
 
 def _mentions(world: World, step: Step, mine_: UUID, theirs: UUID) -> tuple[Mention, ...]:
-    """Return the calls of the router: with another's id, with the thief's own, the innermost last."""
+    """Return the router's calls, with another's id and with the thief's own. The innermost call is last."""
     calls = []
     if "another's id" in step.tricks:
         calls += [Mention(ROUTER, b"call" + known) for known in world.quotes.get(theirs, ())[:1]]
@@ -175,14 +175,14 @@ def _mentions(world: World, step: Step, mine_: UUID, theirs: UUID) -> tuple[Ment
 
 
 def _own_moves(world: World, step: Step, mine_: UUID, theirs: UUID, own_call: tuple[int, ...]) -> list[Move]:
-    """Return what the thief moves beside others' money."""
+    """Return the thief's own movements in the transaction, next to others' money."""
     tricks, reference = step.tricks, bytes(world.requests[mine_].reference)
     references: tuple[bytes, ...] = (reference,)
     if "two references" in tricks and mine_ != theirs:
         references = (reference, bytes(world.requests[theirs].reference))
     if "another's reference" in tricks:
         references = (bytes(world.requests[theirs].reference),)
-    # After a call's arguments there is room for one.
+    # On EVM, one reference fits after a call's arguments.
     references = references if world.home.is_solana else references[:1]
     is_inner = not world.home.is_solana
     payer = THIEFS_CONTRACT if "by contract" in tricks else THIEF
@@ -215,7 +215,7 @@ def _own_moves(world: World, step: Step, mine_: UUID, theirs: UUID, own_call: tu
 
 
 def _round(world: World, step: Step, references: tuple[bytes, ...]) -> list[Move]:
-    """Return the merchant's own money on its way round: between two accounts, or through the thief's contract."""
+    """Return the merchant's own money moving in a circle: between two accounts, or through the thief's contract."""
     if world.home.is_solana:
         return [Move(step.n, MERCHANT, MERCHANT, UNOWNED, MERCHANT, references, source="second")]
     is_passed_on = "second account" in step.tricks
@@ -226,5 +226,6 @@ def _round(world: World, step: Step, references: tuple[bytes, ...]) -> list[Move
         Move(step.n, MERCHANT, THIEFS_OTHER, UNOWNED, is_inner=True),
         Move(step.n, last, MERCHANT, UNOWNED, last, references, is_inner=True),
     ]
-    # What comes first from another account than gets it is a payment that the merchant passes on: `compose` turns this.
+    # The money must leave first. Otherwise, one account would pay, and the merchant would pass the money on
+    # to another. `compose` reverses the moves of odd steps, so reverse them here too.
     return moves[::-1] if is_passed_on and step.n % 2 else moves

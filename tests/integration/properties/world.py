@@ -1,4 +1,4 @@
-"""The service between two model chains, a routing provider and a clock, and what the model knows of every payment."""
+"""The service with two model chains, a routing provider and a clock, and the model's knowledge of every payment."""
 
 import secrets
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ LAST_RETRY = 3
 
 
 class Clock:
-    """The one time that the service, the chains and the database's defaults go by."""
+    """The time of the service, the chains and the database's column defaults."""
 
     def __init__(self) -> None:
         self.time = START
@@ -56,7 +56,7 @@ class Clock:
 
 @contextmanager
 def ruled_by(clock: Clock) -> Iterator[None]:
-    """Have everything that asks for the time get the clock's, columns that default to it included."""
+    """Replace the time everywhere by the clock's, including column defaults."""
     real = timezone.now
     columns: list[Field[Any, Any]] = [
         column
@@ -77,7 +77,7 @@ def ruled_by(clock: Clock) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Setting:
-    """A chain to be paid on, and what its nodes can show."""
+    """A chain on which requests are paid, and the abilities of its nodes."""
 
     chain_id: int
     is_solana: bool = False
@@ -101,7 +101,7 @@ SOLANA = (4, 5)
 
 
 def make_catalogue(token: str) -> Mapping[int, Chain]:
-    """Store the chains and the one token on each; return the chains by their ids."""
+    """Store the chains with one token each; return the chains by id."""
     chains = Chain.objects.bulk_create(
         Chain(
             id=chain_id,
@@ -122,7 +122,7 @@ def make_catalogue(token: str) -> Mapping[int, Chain]:
 
 @dataclass
 class Order:
-    """A swap from the other chain that a relayer still has to deliver, or has delivered."""
+    """A swap from the other chain, delivered or not yet delivered by a relayer."""
 
     source: Sent
     amount: int
@@ -133,11 +133,11 @@ class Order:
 
 @dataclass
 class Intent:
-    """A payment that an honest customer means for one request, and all that the customer knows of it.
+    """A payment that an honest customer makes for one request, with everything that the customer knows about it.
 
-    `proved_until` is when the customer's proof ends. `proposal` is the id that a smart wallet returned for it, and
-    `is_proposed`: its page submitted that id, and the service has taken it. `payer` sent by hand, and can sign for it
-    afterwards.
+    `proved_until` is when the customer's proof expires. `proposal` is the id that a smart wallet returned.
+    `is_proposed`: the page submitted that id, and the service accepted it. `payer` sent by hand, and can sign a
+    proof afterwards.
     """
 
     kind: str
@@ -155,7 +155,7 @@ class Intent:
 
     @property
     def money(self) -> Sent | None:
-        """The transaction that brings the money to the merchant."""
+        """The transaction that moves the money to the merchant."""
         return self.order.delivered if self.order else self.sent
 
 
@@ -190,7 +190,8 @@ class World:
         self.home_chain, self.source_chain = self.chains[setting.chain_id], self.chains[SOURCE]
         self.tokens = {chain.pk: chain.tokens.all()[0] for chain in (self.home_chain, self.source_chain)}
 
-    # --- what the service is asked -------------------------------------------------------------------------------
+    # --- calls to the service
+    # ------------------------------------------------------------------------------------
 
     def create(self, amount: int, *, of: int = 0, references: bool = True) -> PaymentRequest:
         token = self.tokens[self.home_chain.pk]
@@ -199,7 +200,7 @@ class World:
         return request
 
     def submit(self, request: UUID, sent: str, chain: Chain | None = None, *, by: str = "") -> str:
-        """Submit a hash publicly, as this client; return the error's code, or nothing."""
+        """Submit a hash publicly, as this client; return the error code or ""."""
         row, chain = self.requests[request], chain or self.home_chain
         try:
             submit_hash(
@@ -210,7 +211,7 @@ class World:
         return ""
 
     def propose(self, request: UUID, account: str, id_: str, *, by: str = "") -> str:
-        """Submit an id publicly, with a route of this account; return the error's code, or nothing."""
+        """Submit an id publicly, with a route of this account; return the error code or ""."""
         row = self.requests[request]
         route = Route.objects.create(
             request=row,
@@ -242,7 +243,7 @@ class World:
         return ""
 
     def quote(self, request: UUID, chain: Chain, amount: int, ledger: Ledger) -> Mention:
-        """Have a swap built for the request; return the call that its transaction makes."""
+        """Have a swap built for the request; return the call in its transaction."""
         now, token = self.clock(), self.tokens[chain.pk]
         route = Route.objects.create(
             request_id=request,
@@ -270,7 +271,7 @@ class World:
         return Mention(ROUTER, b"call" + bound_by)
 
     def prove(self, request: UUID, address: str) -> datetime | None:
-        """Prove that `address` will pay the request; return until when that holds, None where no node answers."""
+        """Prove that `address` will pay the request; return the proof's expiry, or None if no node responds."""
         now, row = self.clock(), self.requests[request]
         route = Route.objects.create(
             request=row,
@@ -289,9 +290,9 @@ class World:
         return now + PROOF_WINDOW
 
     def prove_afterwards(self, request: UUID, sent: str, address: str, signed_by: str) -> str:
-        """Prove that `address` made a transfer of a submitted transaction for the request.
+        """Prove that `address` made a transfer for the request, in a submitted transaction.
 
-        Returns "bound", "too late", or the error's code.
+        Returns "bound", "too late" or the error code.
         """
         payment = Payment.objects.filter(request=request, transaction_hash=sent).first()
         if payment is None:
@@ -307,7 +308,7 @@ class World:
         return "bound" if proof.binds else "too late"
 
     def look(self) -> None:
-        """Have workers look at everything that is open, at the provider's word, and at what may have become final."""
+        """Have the workers look up everything open, read the provider's status, and check possibly final blocks."""
         bring_forward(self.clock())
         Lookup.objects.filter(proposal_check_at__isnull=False).update(proposal_check_at=self.clock())
         search_proposals(client=self.client, now=self.clock)
@@ -318,7 +319,7 @@ class World:
         check_finality(client=self.client, now=self.clock)
 
     def wait(self, time: timedelta) -> None:
-        """Let time pass, at most 20 hours in all: a day without an end is another story."""
+        """Let time pass, at most 20 hours in all. Payments that stay undecided for a day are another test's case."""
         if self.waited + time < timedelta(hours=20):
             self.waited += time
             self.clock.forward(time)
@@ -327,10 +328,11 @@ class World:
     def client(self, chain: Chain) -> Any:
         return self.home if chain.pk == self.home_chain.pk else self.source
 
-    # --- what the routing provider says --------------------------------------------------------------------------
+    # --- the routing provider's responses
+    # ------------------------------------------------------------------------
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """Tell the truth about a swap, unless silent."""
+        """Return the swap's true status, unless the provider is silent."""
         if self.provider_is_silent:
             raise ProviderDown("no answer")
         if source_hash in self.swapped:
@@ -364,7 +366,7 @@ class World:
         return keys[which % len(keys)] if keys else None
 
     def source_holds(self, intent: Intent) -> bool:
-        """Whether what the customer paid on the other chain, if anything, was not undone there."""
+        """Whether the customer's payment on the other chain, if there is one, is still mined."""
         return intent.order is None or (intent.order.source.is_mined and intent.order.source.succeeds)
 
     def ledger_of(self, chain_id: int) -> Ledger:

@@ -1,4 +1,4 @@
-"""A simulated payment is never mistaken for money, nor in its way, and production has none."""
+"""A simulated payment never counts as money and never blocks any. Production has no simulated payments."""
 
 import uuid
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def test_no_worker_asks_a_chain_about_simulated_objects(
     assert all(payment.lookup.finality_check_at is None for payment in stored)
     clock = Clock()
     run_workers(clock)
-    # The same for payments that are due, reopened or accepted.
+    # The same checks for payments that are due, reopened or accepted.
     for payment in stored.filter(status=Payment.Status.FAILED):
         of_payment = f"/api/payment-requests/{request.pk}/payments/{payment.pk}"
         api.post(f"{of_payment}/retry")
@@ -64,7 +64,7 @@ def test_no_worker_asks_a_chain_about_simulated_objects(
 
 
 def run_workers(clock: Clock) -> None:
-    """Run what each worker does with due work; none may ask a chain or a provider."""
+    """Run each worker's due work. No client of a chain or a provider may be used."""
 
     def no_client(chain: Chain) -> Any:
         raise AssertionError(f"{chain} was asked")
@@ -89,11 +89,10 @@ def test_a_final_simulated_payment_can_not_be_changed(
     request = request_in("active")
     (payment,) = api.post(path(request), {"outcome": outcome}).json()["payments"]
     of_payment = f"/api/payment-requests/{request.pk}/payments/{payment['id']}"
-    for answer in (
-        api.post(f"{of_payment}/retry"),
-        api.post(f"{of_payment}/accept", {"reason": "It is fine."}),
-    ):
-        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "payment_not_retryable")
+    retried = api.post(f"{of_payment}/retry")
+    assert (retried.status_code, retried.json()["error"]["code"]) == (409, "payment_not_retryable")
+    accepted = api.post(f"{of_payment}/accept", {"reason": "It is fine."})
+    assert accepted.status_code == (200 if outcome == "paid" else 409)
     submitted = {"transaction_hash": payment["transaction_hash"], "chain_id": request.chain_id}
     again = public.post(f"/api/public/payment-requests/{request.pk}/payments", submitted)
     assert (again.status_code, again.json()["status"]) == (200, payment["status"])

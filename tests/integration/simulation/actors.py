@@ -1,4 +1,4 @@
-"""Threads of which one runs at a time, from one stop to the next, in the order that the simulation decides."""
+"""Threads that take turns: one runs at a time, up to its next stop. The simulation decides the order."""
 
 import random
 import re
@@ -15,17 +15,17 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connection
 Job = Callable[[], object]
 
 _SPACE = re.compile(r"\s+")
-# Django names a savepoint after its thread.
+# Django puts the thread's id into a savepoint's name.
 _SAVEPOINT = re.compile(r"\"s\d+_x(\d+)\"")
 _PATIENCE_SECONDS = 0.005
 _LONGEST_PATIENCE_SECONDS = 0.08
-# A statement that only reads matters less than one that writes or locks: the process stops before some of them.
+# Reading statements matter less than writing or locking ones. So the process stops only before some of them.
 _ONLY_READS = re.compile(r"\s*SELECT\b(?!.*(\bFOR\b|\bpg_))", re.DOTALL)
 _PASSED_SHARE = 0.7
 
 
 class Fault(StrEnum):
-    """What happens to a process at a stop."""
+    """A process' fault at a stop."""
 
     KILLED = "killed"
     CUT_BEFORE = "connection lost before"
@@ -33,13 +33,13 @@ class Fault(StrEnum):
 
 
 class Killed(BaseException):
-    """The process was killed: its stack is left, and nothing else of it runs."""
+    """The process was killed: unwind its stack without running any more of its code."""
 
 
 class Actor:
     """A process of the service, in a thread with its own connection.
 
-    `at` names the stop at which it waits. `leases` are those that its heartbeat renews.
+    `at` is the name of the stop at which it waits. `leases` are the leases that its heartbeat renews.
     """
 
     def __init__(self, name: str) -> None:
@@ -64,37 +64,38 @@ class Actor:
         self._thread.start()
 
     def begin_history(self, chance: random.Random) -> None:
-        """Leave nothing of the history before."""
-        # Of its own: two threads run at once for a moment after one released a lock for which the other waited.
+        """Reset the actor's state before a new history."""
+        # Its own random numbers: after one thread released a lock for another, two threads run at once for a
+        # moment.
         self._chance = random.Random(f"{chance.random()} {self.name}")
         self.result, self.problem = "", None
         self.leases.clear()
         self._begins_history = True
 
     def begin(self, name: str, job: Job) -> None:
-        """Give the idle actor a job; `go` begins it."""
+        """Give the idle actor a job, which `go` starts."""
         self._job, self.at, self.is_idle, self.problem = job, name, False, None
 
     def go(self, fault: Fault | None, is_blocked: Callable[[int], bool]) -> None:
-        """Let it run to its next stop, or until it waits for a lock."""
+        """Run the actor to its next stop, or until it waits for a lock."""
         self._fault = fault
         self._stopped.clear()
         self._go.release()
         self.settle(is_blocked)
 
     def settle(self, is_blocked: Callable[[int], bool]) -> None:
-        """Wait until it stops or waits for a lock, which only another actor can release."""
+        """Wait until the actor stops, or waits for a lock of another actor."""
         patience = _PATIENCE_SECONDS
         while not self._stopped.wait(patience):
             if not self._is_impatient and is_blocked(self.pid):
                 self.is_blocked = True
                 return
-            # A busy machine must not spend its time on these queries.
+            # Query less and less often, to spare a busy machine.
             patience = min(2 * patience, _LONGEST_PATIENCE_SECONDS)
         self.is_blocked = False
 
     def stop(self, at: str) -> Fault | None:
-        """Wait for the next turn; return the fault that happens then. Called in the actor's thread."""
+        """Wait for the next turn; return its fault. Call this in the actor's thread."""
         if self.is_dead:
             raise Killed
         self.at = at
@@ -125,7 +126,7 @@ class Actor:
             except Exception as problem:
                 self.problem = problem
             if self.is_dead:
-                # As a new process: Django's state of an interrupted transaction is gone too.
+                # A new process has no state of the interrupted transaction in Django.
                 del connections[DEFAULT_DB_ALIAS]
                 self._take_connection()
                 self.is_dead = False
@@ -150,7 +151,7 @@ class Actor:
         if not self.is_dead and _ONLY_READS.match(sql) and self._chance.random() < _PASSED_SHARE:
             return execute(sql, params, many, context)
         waits_for = "lock_timeout = " in sql
-        if waits_for:  # in real time, which a simulation doesn't wait for
+        if waits_for:  # a real wait, which a simulation skips
             sql = re.sub(r"lock_timeout = \d+", "lock_timeout = 1", sql)
         text = _SAVEPOINT.sub(r"\1", _SPACE.sub(" ", sql))
         label = f"{text[:70]} {zlib.crc32(text.encode()):08x}"
@@ -188,12 +189,12 @@ _current = threading.local()
 
 
 def current() -> Actor | None:
-    """Return the actor of this thread, None in the simulation's own."""
+    """Return this thread's actor, or None in the simulation's own thread."""
     return getattr(_current, "actor", None)
 
 
 def stop_at(name: str) -> None:
-    """Stop the current actor at a call to the outside."""
+    """Stop the current actor before a call to the outside."""
     actor = current()
     if actor is not None:
         actor.is_calling = True
@@ -204,14 +205,14 @@ def stop_at(name: str) -> None:
 
 
 def _forget_lost_connection() -> None:
-    """Close the connection if it was lost at the end of the history before, where the product ignores the loss."""
+    """Close the connection if it was lost at the end of the previous history and the product ignored the loss."""
     raw = connection.connection
     if raw is not None and raw.closed:
         connection.close()
 
 
 def _cut() -> None:
-    """Close the connection as when the process or the network dies, and wait until PostgreSQL has rolled back."""
+    """Close the connection as if the process or network died. Wait until PostgreSQL has rolled back."""
     raw = connection.connection
     if raw is None or raw.closed:
         return

@@ -1,4 +1,4 @@
-"""The simulation's PostgreSQL: its clock, a journal of statuses and leases, and empty tables for each history."""
+"""The simulation's PostgreSQL: a simulated clock, a journal of statuses and leases, and empty tables per history."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -10,11 +10,11 @@ from django.db import connection
 
 from tests.integration.simulation.environment import CLOCK
 
-# The schema is searched before pg_catalog: `statement_timestamp()` in a statement is then the simulated time. The
-# sequence that it reads is outside of all transactions, as a clock is.
+# The search path has this schema before pg_catalog. So `statement_timestamp()` in a statement returns the
+# simulated time. It reads a sequence, because sequences ignore transactions, as clocks do.
 OPTIONS = (
     "-c search_path=simulated,public,pg_catalog "
-    # Statements must not depend on the histories before: no generic plans, and no timeouts in real time.
+    # Statements must not depend on earlier histories: no generic plans, no timeouts in real time.
     "-c plan_cache_mode=force_custom_plan -c deadlock_timeout=10min -c synchronous_commit=off"
 )
 SERVER = {"autovacuum": "off"}
@@ -42,19 +42,19 @@ _JOURNALED = (
     ("claim", "claim_id", "payments_lookup"),
     ("claim", "claim_id", "webhooks_delivery"),
 )
-# A claim id may stay null: a process that had lost its lease released it. Statuses are never null.
+# A claim id may stay null, if a process that had lost its lease releases it. Statuses are never null.
 _TRIGGER = """
     CREATE TRIGGER simulated_{name} AFTER UPDATE OF {column} ON {table} FOR EACH ROW
     WHEN (OLD.{column} IS DISTINCT FROM NEW.{column} OR NEW.{column} IS NULL)
     EXECUTE FUNCTION simulated.note('{name}', '{column}');
 """
-# Set up once for all histories, and never changed by one.
+# These tables are filled once for all histories. No history changes them.
 _KEPT = ("merchants_", "chains_", "django_", "auth_")
 _OF_A_HISTORY = ("merchants_mail", "merchants_noticewatch")
 
 
 class Database:
-    """The simulation's own view of the database, past the product's connections."""
+    """The simulation's own connection to the database, separate from the product's."""
 
     def __init__(self, url: str) -> None:
         self._session = psycopg.connect(url, autocommit=True)
@@ -80,20 +80,20 @@ class Database:
         self._session.execute("SELECT setval('simulated.clock', %s)", [microseconds])
 
     def is_blocked(self, pid: int) -> bool:
-        """Whether the session waits for a lock that another one holds."""
+        """Whether the session waits for another session's lock."""
         return bool(self.blockers(pid))
 
     def blockers(self, pid: int) -> list[int]:
-        """Return the sessions that hold, or wait before it for, what this one waits for."""
+        """Return the sessions that this one waits for: lock holders, and sessions ahead in the queue."""
         [(pids,)] = self._session.execute("SELECT pg_blocking_pids(%s)", [pid]).fetchall()
         return list(pids)
 
     def end_session(self, pid: int) -> None:
-        """End another session, also one that waits for a lock."""
+        """End another session, even one that waits for a lock."""
         self._session.execute("SELECT pg_terminate_backend(%s)", [pid])
 
     def empty(self) -> None:
-        """Empty the tables of a history, and begin their sequences again: plans and keys are as in the first one."""
+        """Empty a history's tables and reset their sequences, so that plans and keys are the same in every history."""
         tables = [
             model._meta.db_table
             for model in apps.get_models()
@@ -101,7 +101,7 @@ class Database:
             and (not model._meta.db_table.startswith(_KEPT) or model._meta.db_table in _OF_A_HISTORY)
         ]
         names = ["simulated.journal", *sorted({*tables} - {"webhooks_endpoint"})]
-        # Most are empty, and TRUNCATE writes a new file for each.
+        # Skip empty tables, because TRUNCATE writes a new file for each.
         filled = self.rows(
             " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT FROM {name})" for name in names)  # noqa: S608
         )
@@ -119,7 +119,7 @@ class Database:
 
 
 def use_without_pool() -> None:
-    """Let each thread have a connection of its own, with the simulation's options."""
+    """Give each thread its own connection, with the simulation's options."""
     options = connection.settings_dict["OPTIONS"]
     options.pop("pool", None)
     options["options"] = OPTIONS

@@ -1,4 +1,4 @@
-"""The end of a history: no more faults, and everything works until nothing is due."""
+"""The end of a history: without further faults, all processes work until nothing is due."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,7 +16,7 @@ from tests.integration.simulation.scheduler import Trace
 _ROUNDS = 80
 _BATCHES = 20
 _RETRIES = 2
-# When all that waits now is due.
+# The time at which all waiting work is due.
 _NEXT = """
     SELECT max(at) FROM (
         SELECT greatest(
@@ -30,7 +30,7 @@ _NEXT = """
 
 
 class Unfinished(Exception):
-    """Something is still due although everything worked for long."""
+    """Work is still due after many rounds without faults."""
 
 
 def come_to_rest(
@@ -40,10 +40,10 @@ def come_to_rest(
     database: Database,
     trace: Trace,
 ) -> None:
-    """Let the chain become final, and all work be done. Raises Unfinished if it isn't after many rounds."""
+    """Make the chain final and finish all work. Raises Unfinished if work remains after many rounds."""
     receiver.failing = 0.0
     nodes.rebroadcast_all()
-    # Past all leases of processes that were killed, and a search that waits.
+    # Now all leases of killed processes have ended, and a waiting search is due.
     CLOCK.forward(timedelta(minutes=2))
     for _ in range(FINALITY + 1):
         CLOCK.forward(timedelta(seconds=12))
@@ -70,7 +70,7 @@ def _work_off(name: str, job: Callable[[], int]) -> None:
 
 
 def _retry_failed(nodes: Nodes) -> int:
-    """Have merchants retry the payments that failed although their transaction is on the chain; return how many."""
+    """Have merchants retry failed payments whose transaction is on the chain; return their number."""
     count = 0
     failed = Payment.objects.filter(status=Payment.Status.FAILED, retries__lt=_RETRIES).order_by("pk")
     for payment in failed:

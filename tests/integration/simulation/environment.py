@@ -1,6 +1,6 @@
-"""The time and the random numbers of a simulation. Call `install` before any module of the product is imported.
+"""The time and the random numbers of a simulation. Call `install` before importing any module of the product.
 
-`PYTHONHASHSEED` must be fixed as well: the order of a set of strings is the order of some statements.
+Set `PYTHONHASHSEED` too: the order of a set of strings decides the order of some statements.
 """
 
 import os
@@ -16,7 +16,10 @@ from django.utils import timezone
 
 
 class Clock:
-    """The time of every process and of PostgreSQL. It begins on today's date, for which tables have partitions."""
+    """The time of every process and of PostgreSQL.
+
+    It starts today, because tables have partitions for today's date.
+    """
 
     def __init__(self) -> None:
         self.start = datetime.now(tz=UTC).replace(hour=1, minute=0, second=0, microsecond=0)
@@ -43,7 +46,7 @@ _chance = random.Random(0)
 
 
 def seed_chance(seed: int) -> None:
-    """Let all random numbers and ids of the product follow from this seed, and the clock begin again."""
+    """Derive all random numbers and ids of the product from this seed; reset the clock."""
     _chance.seed(seed)
     random.seed(seed)
     CLOCK.time = CLOCK.start
@@ -56,7 +59,7 @@ def _uuid7() -> uuid.UUID:
 
 
 def install(sleep: Callable[[float], None]) -> None:
-    """Replace the clocks, the sources of random numbers, and `time.sleep` of this process."""
+    """Replace the process' clocks, random number sources and `time.sleep`."""
     replaced: list[tuple[Any, str, Any]] = [
         (timezone, "now", CLOCK),
         (time, "monotonic", CLOCK.monotonic),

@@ -1,4 +1,4 @@
-"""One history: what happens until a number of steps is reached, and what became of it once nothing was due."""
+"""One history: random steps up to a limit, and the result once nothing is due."""
 
 import logging
 import random
@@ -23,15 +23,15 @@ from tests.integration.simulation.scheduler import Deadlock, Scheduler, Trace
 from tests.integration.simulation.stage import Stage
 
 STEPS = 250
-# A crash right before or after a commit finds most of what a crash can find.
+# Crashes right before or after a commit find most defects.
 _AT_COMMITS = 10
-# How many steps of the others a paused worker misses.
+# A paused worker misses this many steps of the others.
 _PAUSED_STEPS = (20, 80)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a history came to: its digest, its steps, how many payments completed amid them, and what was wrong."""
+    """The result of a history: its digest, its steps, the payments completed during the steps, and the errors."""
 
     seed: int
     digest: str
@@ -71,7 +71,8 @@ class History:
         self._problems: list[str] = []
         self._logged = logged
         self._completed = 0
-        # Some histories have many faults of one kind and none of another: what two kinds hide, one of them shows.
+        # Some histories have many faults of one kind and none of another. Two kinds together can hide a
+        # defect.
         self._kills = chance.choice((0, 0.003, 0.01))
         self._cuts = chance.choice((0, 0.002, 0.01))
         self._kills_after_commits = chance.choice((0, 0.1, 0.4))
@@ -92,10 +93,10 @@ class History:
         ]
 
     def run(self) -> Result:
-        """Let it happen, and say what is wrong afterwards."""
+        """Run the history; return its result."""
         for _ in range(3):
             self._people.order()
-        # Payments from the beginning, so that workers have work.
+        # Create payments first, so that workers have work.
         while self._people.waiting:
             self._people.waiting.pop(0)()
             self._nodes.mine()
@@ -117,10 +118,11 @@ class History:
             self._seed, self._trace.digest, self._trace.steps, self._completed, tuple(self._problems)
         )
 
-    # --- what happens --------------------------------------------------------------------------------------------
+    # --- steps
+    # ---------------------------------------------------------------------------------------------------
 
     def _go(self) -> str:
-        """Let one process go on, or begin something."""
+        """Let one process continue, or start a job."""
         able = [*self._scheduler.ready(), *(each for each in self._workers if each.is_idle)]
         if self._people.waiting or self._calls:
             able += [each for each in self._webs if each.is_idle]
@@ -134,7 +136,7 @@ class History:
         return ""
 
     def _begin(self, actor: Actor) -> bool:
-        """Give the idle process something to do, if there is anything."""
+        """Give the idle process a job, if there is one."""
         if actor in self._workers:
             name = work.choose(self._chance, self._due_now())
             if name is None:
@@ -149,14 +151,14 @@ class History:
         return True
 
     def _due_now(self) -> list[str]:
-        """Return the queues with due work; these change only by a step or with time."""
+        """Return the queues with due work. They change only with a step or with time."""
         moment = self._trace.steps, CLOCK.time
         if self._due[0] != moment:
             self._due = moment, work.due(self._database)
         return self._due[1]
 
     def _collect(self, actor: Actor) -> None:
-        """See how the idle process's last job ended."""
+        """Handle the result of the idle process' last job."""
         call = self._calls.pop(actor, None)
         if call is not None and call.is_made_again:
             self._people.waiting.append(call)
@@ -180,12 +182,12 @@ class History:
         return ""
 
     def _stall(self) -> str:
-        """Let time pass, longer than a lease, while all processes stand still."""
+        """Let time pass while all processes pause, longer than a lease."""
         self._scheduler.forward(self._chance.choice((10.5, 20, 60, 130)))
         return ""
 
     def _pause(self) -> str:
-        """Pause one worker amid a call to the outside for longer than its lease, while the others go on."""
+        """Pause one worker during a call to the outside, for longer than its lease. The others continue."""
         calling = [each for each in self._workers if each.is_calling]
         if not calling:
             return ""
@@ -220,7 +222,7 @@ class History:
         return f"the receiver fails {self._receiver.failing}"
 
     def _end_calls(self) -> None:
-        """Let all that was begun, and all calls that wait, come to an end."""
+        """Finish all jobs and all waiting calls."""
         self._nodes.is_down = False
         self._scheduler.finish(self._fault)
         for actor in [*self._workers, *self._webs]:
@@ -232,7 +234,7 @@ class History:
 
 
 class Logged(logging.Handler):
-    """The exceptions that the product caught and logged, except those that a fault explains."""
+    """Exceptions that the product caught and logged, without those that a simulated fault explains."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -244,13 +246,13 @@ class Logged(logging.Handler):
             self._found.append(f"{record.getMessage()}: {problem!r}")
 
     def take(self) -> list[str]:
-        """Return them, and forget them."""
+        """Return the exceptions and clear them."""
         found, self._found = self._found, []
         return found
 
 
 def is_expected(problem: BaseException) -> bool:
-    """Whether a job may end like this, because of a fault that the simulation made."""
+    """Whether a simulated fault explains that a job ended with this exception."""
     causes: BaseException | None = problem
     while causes is not None:
         if is_outage(causes):

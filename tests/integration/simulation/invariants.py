@@ -1,4 +1,4 @@
-"""What must be true at the end of a history, by the chain, the receiver and the rows of the database."""
+"""Rules for the end of a history, checked with the chain, the receiver and the database's rows."""
 
 import json
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ _LEASED = ("payments_lookup", "payments_swap", "payments_discoverycursor", "webh
 
 
 def violations(nodes: Nodes, receiver: Receiver, database: Database) -> list[str]:
-    """Return what is wrong; empty if every transfer counts once, where it belongs, and was announced once."""
+    """Return the errors; empty if every transfer counts once, for the right request, and was reported once."""
     return [
         *_credits(nodes),
         *_consumption(nodes),
@@ -29,7 +29,7 @@ def violations(nodes: Nodes, receiver: Receiver, database: Database) -> list[str
 
 
 def _credits(nodes: Nodes) -> Iterator[str]:
-    """What each request was credited with is what the chain moved under its reference."""
+    """Each request was credited with exactly the amount that the chain moved with its reference."""
     for request in PaymentRequest.objects.order_by("created_at"):
         completed = request.payments.filter(status=Payment.Status.COMPLETED)
         credited = {p.transaction_hash: p.amount_received or 0 for p in completed.filter(reorged=False)}
@@ -47,12 +47,12 @@ def _credits(nodes: Nodes) -> Iterator[str]:
 
 
 def _was_reorged(request: PaymentRequest) -> bool:
-    """Whether a payment vanished for a time: the merchant then decides."""
+    """Whether a payment was reorganised away for a time. Then the merchant decides."""
     return Transition.objects.filter(request=request, actor="finality").exists()
 
 
 def _consumption(nodes: Nodes) -> Iterator[str]:
-    """A payment is completed if and only if it consumed transfers, and those are on the chain for its request."""
+    """A payment is completed if and only if it consumed transfers that are on the chain for its request."""
     used: dict[str, int] = Counter()
     for row in ConsumedTransfer.objects.select_related("payment__request"):
         request, sent = row.payment.request, nodes.sent[row.transaction_hash]
@@ -66,7 +66,7 @@ def _consumption(nodes: Nodes) -> Iterator[str]:
 
 
 def _histories(database: Database) -> Iterator[str]:
-    """Each change of a status has one row in the history, in the same order."""
+    """Each status change has one row in the history, in the right order."""
     written: dict[str, list[tuple[str, str]]] = defaultdict(list)
     rows = Transition.objects.order_by("id").values_list(
         "request_id", "payment_id", "from_status", "to_status"
@@ -83,7 +83,7 @@ def _histories(database: Database) -> Iterator[str]:
 
 
 def _events(database: Database) -> Iterator[str]:
-    """Each thing that a merchant must know has one event."""
+    """Each fact that a merchant must know has one event."""
     sent: dict[str, Counter[str]] = defaultdict(Counter)
     for event in Event.objects.all():
         body: dict[str, Any] = json.loads(bytes(event.body))
@@ -120,7 +120,7 @@ def _events(database: Database) -> Iterator[str]:
 
 
 def _deliveries(receiver: Receiver, database: Database) -> Iterator[str]:
-    """Each event arrived under one id with one body, and nothing that arrived was sent again afterwards."""
+    """Each event arrived with one id and one body. An event that arrived was not sent again."""
     delivered = Counter(Delivery.objects.values_list("public_event_id", flat=True))
     for event in Event.objects.all():
         bodies = receiver.received.get(event.pk, [])
@@ -139,7 +139,7 @@ def _deliveries(receiver: Receiver, database: Database) -> Iterator[str]:
 
 
 def _claims(database: Database) -> Iterator[str]:
-    """A worker ends only its own leases. Web processes may end those of workers."""
+    """A worker ends only its own leases. Web processes may end workers' leases."""
     holders: dict[str, str] = {}
     query = "SELECT process, old, new FROM simulated.journal WHERE name = 'claim' ORDER BY id"
     for process, old, new in database.rows(query):
@@ -150,7 +150,7 @@ def _claims(database: Database) -> Iterator[str]:
 
 
 def _leases(database: Database) -> Iterator[str]:
-    """Nothing is leased for ever, and nothing open has no time at which it is looked at."""
+    """No lease is endless, and each open row has a time for its next check."""
     for table in _LEASED:
         query = f"SELECT count(*) FROM {table} WHERE lease_until > simulated.now() + interval '10 s'"  # noqa: S608
         if database.rows(query) != [(0,)]:

@@ -1,4 +1,4 @@
-"""Defects that the simulator must find, each planted in a copy of one function of the product."""
+"""Defects that the simulator must find. Each replaces one function of the product."""
 
 import uuid
 from collections.abc import Callable, Collection, Sequence
@@ -13,7 +13,7 @@ from webhooks.events import NewEvent, record_events
 
 
 def claim_guard() -> None:
-    """Store results without the claim: also those of a worker that lost its lease."""
+    """Store results without checking the claim, so that a worker without a lease can store them too."""
 
     def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
         rows = Lookup.of(ids).select_for_update(no_key=True).order_by("pk")
@@ -26,7 +26,7 @@ def claim_guard() -> None:
 
 
 def consumption_outside() -> None:
-    """Consume transfers after the transaction that credits them."""
+    """Consume transfers after the commit of the transaction that credits them."""
 
     def after(consumptions: Sequence[Consumption]) -> None:
         transaction.on_commit(lambda: store_credits(consumptions))
@@ -35,7 +35,7 @@ def consumption_outside() -> None:
 
 
 def event_outside() -> None:
-    """Record events after the transaction of the change that they describe."""
+    """Record events after the commit of the change that they describe."""
 
     def record(new: Sequence[NewEvent]) -> None:
         with transaction.atomic():
@@ -45,7 +45,7 @@ def event_outside() -> None:
 
 
 def lock_order() -> None:
-    """Lock two things, in an order that depends on the worker."""
+    """Lock two objects in an order that differs between workers."""
     lock_held = storing.lock_held
 
     def lock_both(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:

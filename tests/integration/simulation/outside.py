@@ -1,4 +1,7 @@
-"""The nodes and the receiver of a history: scripted answers, each between two stops of the process that calls."""
+"""A history's nodes and webhook receiver.
+
+Their responses are scripted, and the calling process stops before and after.
+"""
 
 import random
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +20,7 @@ from webhooks.dispatch.leasing import Claim
 
 @dataclass
 class Nodes(Ledger):
-    """The chain, as a client of the engine sees it. Its hashes follow from the seed."""
+    """The chain, with the engine's client interface. Its hashes depend on the seed."""
 
     chance: random.Random = field(default_factory=random.Random)
     overlaps: Overlaps = field(default_factory=Overlaps)
@@ -63,13 +66,13 @@ class Nodes(Ledger):
         return super().discover(watches, since_block=since_block)
 
     def rebroadcast_all(self) -> None:
-        """Have each wallet send its transactions again that a reorganisation threw away."""
+        """Have each wallet send the transactions again that a reorganisation dropped."""
         for sent in self.sent.values():
             if sent.at == GONE:
                 self.rebroadcast(sent)
 
     def paid(self, reference: bytes, recipient: str) -> dict[str, int]:
-        """Return what the chain's transactions now move to this recipient under this reference."""
+        """Return the amounts by transaction that are on the chain for this recipient and reference."""
         return {
             sent.hash: units
             for sent in self.sent.values()
@@ -78,14 +81,14 @@ class Nodes(Ledger):
 
 
 def moved(sent: Sent, reference: bytes, recipient: str) -> int:
-    """Return what the transaction moves to the recipient under the reference, if it succeeds."""
+    """Return the amount that the transaction moves to the recipient with the reference, if it succeeds."""
     moves = [move for move in sent.moves if reference in move.references and move.recipient == recipient]
     return sum(move.amount for move in moves)
 
 
 @dataclass
 class Receiver:
-    """The merchants' endpoint. `failing` is the share of calls that fail; half of these arrive nevertheless."""
+    """The merchants' endpoint. `failing` is the share of calls that fail. Half of the failed calls still arrive."""
 
     chance: random.Random
     overlaps: Overlaps

@@ -1,4 +1,4 @@
-"""What must be true throughout: no two workers work on one row at once, each under a lease that it holds."""
+"""A rule that must always hold: no two workers work on the same row, and each works under its own lease."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,14 +11,14 @@ from tests.integration.simulation.actors import current
 
 @dataclass
 class Overlaps:
-    """The calls to nodes and receivers under way, each with the leases of its worker."""
+    """The current calls to nodes and receivers, each with its worker's leases."""
 
     found: list[str] = field(default_factory=list)
     _under_way: list[Sequence[Lease]] = field(default_factory=list)
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Note a call of the current worker, and whether another worker makes one about a row that both hold."""
+        """Record the current worker's call. Report it if another worker calls for the same row."""
         actor = current()
         mine = tuple(actor.leases) if actor is not None else ()
         for others in self._under_way:

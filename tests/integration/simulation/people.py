@@ -1,4 +1,7 @@
-"""What customers, merchants and thieves do in a history: on the chain at once, and by calls to a web process."""
+"""Actions of customers, merchants and thieves.
+
+On the chain they act directly, on the service by calls to a web process.
+"""
 
 import random
 from collections.abc import Callable
@@ -24,7 +27,7 @@ _TRIES = 6
 
 @dataclass
 class Call:
-    """A call to a web process, made again until it gets a response, which may be an ApiError."""
+    """A call to a web process. It is retried until it gets a response, which may be an ApiError."""
 
     name: str
     make: Callable[[], object]
@@ -44,7 +47,7 @@ class Call:
 
 @dataclass
 class People:
-    """The people of a history, and their calls that wait for a web process."""
+    """The people of a history, and their calls that wait for a free web process."""
 
     merchants: list[Merchant]
     token: Token
@@ -55,14 +58,14 @@ class People:
     wallets: int = 0
 
     def act(self) -> str:
-        """Have one of them do something; return what."""
+        """Do a random action of one person; return its name."""
         actions = [self.order, self.order, self.pay, self.pay, self.steal, self.speed_up, self.bundle]
         action = self.chance.choice([*actions, self.cancel, self.refund, self.retry])
         action()
         return action.__name__
 
     def order(self) -> None:
-        """Create a request, and often pay it."""
+        """Create a request; often, pay it."""
         merchant, amount = self.chance.choice(self.merchants), self.chance.randint(10, 99)
         lifetime = timedelta(minutes=self.chance.choice((1, 5, 60)))
         pays = self.chance.random() < 0.8
@@ -79,7 +82,7 @@ class People:
         self._call("create", create)
 
     def pay(self) -> None:
-        """Pay a request, perhaps one that was paid before."""
+        """Pay a request, which may already be paid."""
         if self.requests:
             self._pay(self.chance.choice(self.requests))
 
@@ -87,11 +90,11 @@ class People:
         part = self.chance.choice((1.0, 1.0, 1.0, 1.0, 0.5, 1.5))
         succeeds = self.chance.random() < 0.95
         sent = self._send([self._move(request, int(request.amount * part))], succeeds=succeeds)
-        if self.chance.random() < 0.75:  # otherwise the page was closed
+        if self.chance.random() < 0.75:  # else the customer closed the page
             self._submit(request, sent)
 
     def bundle(self) -> None:
-        """Pay two requests by one transaction."""
+        """Pay two requests in one transaction."""
         if len(self.requests) > 1:
             first, second = self.chance.sample(self.requests, 2)
             sent = self._send([self._move(first, first.amount), self._move(second, second.amount)])
@@ -99,14 +102,14 @@ class People:
             self._submit(second, sent)
 
     def steal(self) -> None:
-        """Submit the transaction of another customer."""
+        """Submit another customer's transaction."""
         if self.requests and self.nodes.sent:
             self._submit(
                 self.chance.choice(self.requests), self.chance.choice(list(self.nodes.sent.values()))
             )
 
     def speed_up(self) -> None:
-        """Send a transaction again for a higher fee, with the same nonce."""
+        """Send the same transaction with a higher fee and the same nonce."""
         pool = [each for each in self.nodes.sent.values() if each.at == POOL]
         if pool:
             old = self.chance.choice(pool)
@@ -118,7 +121,7 @@ class People:
             self._call("cancel", lambda: cancel_request(request.pk, actor="api"))
 
     def refund(self) -> None:
-        """Refund what was paid for a request, and send it."""
+        """Create a refund of a request's paid amount, and send it."""
         if not self.requests:
             return
         request = self.chance.choice(self.requests)

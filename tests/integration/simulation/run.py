@@ -1,8 +1,8 @@
 """Simulate histories: `python -m tests.integration.simulation.run`, or `make simulate`.
 
-`SEEDS=1000` is how many (200), `FIRST=0` the first of them, `PROCESSES=2` in how many processes. `SEED=7` runs that
-one alone and prints each of its steps. `MUTANT=event_outside` plants a defect and stops at the first history that
-finds it. Exit status 1 if anything was found; each line that says so has the seed.
+`SEEDS=1000` is the number of seeds (200), `FIRST=0` the first one, `PROCESSES=2` the number of processes.
+`SEED=7` runs only that seed and prints its steps. `MUTANT=event_outside` plants a defect, and stops at the
+first history that finds it. Exit status 1 if an error was found. Each error is printed with its seed.
 """
 
 import json
@@ -20,12 +20,12 @@ from threading import Thread
 from typing import Any
 
 _WORKERS, _WEBS = 3, 2
-# Of real time for one history, which takes about a second on an idle machine.
+# Real time for one history. On an idle machine, a history takes about a second.
 _LIMIT_SECONDS = 180
 
 
 def main() -> int:
-    """Run the seeds that the environment names."""
+    """Run the seeds given by the environment variables."""
     if "SIMULATED_SEEDS" in os.environ:
         _simulate([int(seed) for seed in os.environ["SIMULATED_SEEDS"].split(",")])
         return 0
@@ -62,16 +62,16 @@ def results(
     mutant: str = "",
     until_found: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Simulate the seeds in several processes; yield what each history came to, as they end.
+    """Simulate the seeds in several processes; yield each history's result when it ends.
 
-    With `until_found`, a process stops at its first history in which anything is wrong.
+    With `until_found`, a process stops at its first history with an error.
     """
     shares = [share for place in range(processes) if (share := seeds[place::processes])]
     ended: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     for share in shares:
         environment = {
             **os.environ,
-            # The order of a set of strings is the order of some statements.
+            # The order of a set of strings decides the order of some statements.
             "PYTHONHASHSEED": "0",
             "SIMULATED_SEEDS": ",".join(map(str, share)),
             "SIMULATED_STEPS": "1" if is_verbose else "",
@@ -96,7 +96,7 @@ def _run(environment: dict[str, str], ended: "SimpleQueue[dict[str, Any] | None]
 
 
 def _simulate(seeds: list[int]) -> None:
-    """Run these histories in this process, and print what each came to as a line of JSON."""
+    """Run these histories in this process; print each result as a line of JSON."""
     from demo.services.process import stop_all
     from tests import migrated
     from tests.plugin import SETTINGS
@@ -104,7 +104,7 @@ def _simulate(seeds: list[int]) -> None:
     with tempfile.TemporaryDirectory(prefix="quittance-simulation-") as folder:
         os.environ |= {
             **SETTINGS,
-            "REDIS_URL": "redis://127.0.0.1:9/0",  # named, and not used
+            "REDIS_URL": "redis://127.0.0.1:9/0",  # required, but not used
             "DJANGO_SETTINGS_MODULE": "config.settings",
         }
         try:
@@ -157,7 +157,7 @@ def _simulate_here(seeds: list[int]) -> None:
 
 @contextmanager
 def _limit(message: str) -> Iterator[None]:
-    """Raise TimeoutError with the message in the main thread, whatever it waits for."""
+    """Raise TimeoutError with the message in the main thread, even while it waits."""
 
     def end(*_: object) -> None:
         raise TimeoutError(message)

@@ -1,4 +1,4 @@
-"""Which process goes on next, what happens to it, and when: all from one source of random numbers."""
+"""Choose the next process, its fault and the time of each step, with one random number generator."""
 
 import hashlib
 import random
@@ -15,7 +15,7 @@ class Deadlock(Exception):
 
 
 class Trace:
-    """The steps of a history, and a digest of them."""
+    """A history's steps and their digest."""
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
         self._digest = hashlib.sha256()
@@ -23,7 +23,7 @@ class Trace:
         self.steps = 0
 
     def note(self, step: str) -> None:
-        """Add a step, with the time at which it begins."""
+        """Add a step with its start time."""
         line = f"{CLOCK.elapsed:12.3f} {step}"
         self._digest.update(line.encode() + b"\n")
         self.steps += 1
@@ -36,7 +36,7 @@ class Trace:
 
 
 class Scheduler:
-    """Lets actors go on, one at a time."""
+    """Runs actors, one at a time."""
 
     def __init__(
         self, actors: Sequence[Actor], database: Database, chance: random.Random, trace: Trace
@@ -47,15 +47,14 @@ class Scheduler:
         self.trace = trace
 
     def ready(self) -> list[Actor]:
-        """Return the actors that can go on: they have a job and wait for no lock."""
+        """Return the actors that can run: they have a job and don't wait for a lock."""
         return [each for each in self._actors if not each.is_idle and not each.is_blocked]
 
     def idle(self) -> list[Actor]:
-        """Return the actors without a job."""
         return [each for each in self._actors if each.is_idle]
 
     def step(self, actor: Actor, fault: Fault | None = None) -> None:
-        """Let the actor go on to its next stop; then also those whose locks that released."""
+        """Run the actor to its next stop. Then run the actors that waited for locks which it released."""
         self.trace.note(f"{actor.name}: [{actor.result}] {fault + ' ' if fault else ''}{actor.at}")
         actor.go(fault, self._database.is_blocked)
         for other in self._actors:
@@ -66,7 +65,7 @@ class Scheduler:
             self._require_no_cycle(actor)
 
     def finish(self, fault: Callable[[Actor], Fault | None]) -> None:
-        """Let all jobs end, in a random order and with these faults."""
+        """Finish all jobs in a random order, with these faults."""
         while ready := self.ready():
             actor = self._chance.choice(ready)
             self.step(actor, fault(actor))
@@ -74,7 +73,7 @@ class Scheduler:
             raise Deadlock("processes wait for locks that none of them will release")
 
     def kill_all(self) -> None:
-        """Kill the processes that wait for one another, and all others: the next history begins with idle ones."""
+        """Kill all busy processes, because they wait for each other. The next history starts with idle ones."""
         busy = [each for each in self._actors if not each.is_idle]
         for actor in busy:
             actor.is_dead = True

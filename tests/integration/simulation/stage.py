@@ -1,4 +1,4 @@
-"""What all histories share: a chain, a token, and two merchants whose endpoint wants every event."""
+"""The rows that all histories share: a chain, a token, and two merchants whose endpoints subscribe to all events."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,6 @@ from webhooks.event_types import EventType
 
 @dataclass(frozen=True)
 class Stage:
-    """The rows that no history changes."""
-
     merchants: list[Merchant]
     chain: Chain
     token: Token

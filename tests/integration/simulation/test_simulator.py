@@ -1,4 +1,4 @@
-"""The simulator finds nothing in the code, finds each defect that is planted, and repeats a history exactly."""
+"""The simulator finds no error in the product, finds each planted defect, and repeats a history exactly."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.integration.simulation.run import results
 
 SEEDS = 200
 PROCESSES = 2
-# Each mutant is found by one history in two to six. The first test finds nothing in these without a mutant.
+# For each mutant, one in two to six of these histories finds it. Without a mutant, none finds anything.
 MUTANT_SEEDS = range(100, 130)
 DEADLOCKING_SEED = 107
 
@@ -42,7 +42,7 @@ def test_history_that_deadlocks_leaves_nothing_behind() -> None:
 
 
 def test_same_seed_repeats_every_step_in_another_process() -> None:
-    # The second process begins with another history, which must leave nothing behind.
+    # The second process first runs another history. This must not change the later ones.
     first = {history["seed"]: history["digest"] for history in results([3, 4, 5], 1)}
     second = {history["seed"]: history["digest"] for history in results([5, 4, 3], 1)}
     assert first == second

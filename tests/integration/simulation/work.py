@@ -1,4 +1,4 @@
-"""The jobs of a worker process: the product's queues, each for one batch, as their runners call them."""
+"""The jobs of a worker process: one batch of each of the product's queues, called as their runners do."""
 
 import random
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tests.integration.simulation.outside import Nodes, Receiver
 from webhooks.dispatch.delivery import attempt
 from webhooks.dispatch.dispatcher import Dispatcher, _next
 
-# The queues with work that is due and not leased.
+# Selects the queues with work that is due and not leased.
 _DUE = """
     SELECT 'verify' WHERE EXISTS (SELECT FROM payments_lookup WHERE next_check_at <= simulated.now() AND {free})
     UNION ALL
@@ -33,14 +33,14 @@ _DUE = """
         SELECT FROM webhooks_delivery WHERE status = 'pending' AND due_at <= simulated.now() AND {free}
     )
 """.format(free="(lease_until IS NULL OR lease_until <= simulated.now())")
-# Some of the other work, and some that is not due: a worker begins it, and finds that another one has it.
+# Other work, some of it not due. The worker starts it and finds that another worker has it.
 _OTHER = ("verify", "finality", "send", "search", "expire")
 _OTHER_SHARE = 0.2
 _IDLE_SHARE = 0.8
 
 
 class Heartbeat:
-    """Renews the leases of one process when the simulation says so, instead of every few seconds."""
+    """Renews a process' leases when the simulation decides, instead of every few seconds."""
 
     def keep(self, lease: Lease) -> None:
         actor = current()
@@ -58,20 +58,20 @@ def use_simulated_heartbeat() -> None:
 
 
 def beat(actor: Actor) -> None:
-    """Renew what this process leases, as its heartbeat does."""
+    """Renew this process' leases, as its heartbeat does."""
     for lease in actor.leases:
         if not lease.is_over:
             lease.renew()
 
 
 class _OneThread(Dispatcher):
-    """The dispatcher with all its work in the calling thread: lease, send one after the other, store."""
+    """A dispatcher that does everything in the calling thread: it leases, sends one event after another, and stores."""
 
     def _start(self) -> None:
         pass
 
     def run(self) -> int:
-        """Send what is due once; return how many deliveries that were."""
+        """Send all due events once; return the number of deliveries."""
         count = self.nudge()
         ended = []
         while (claim := _next(self._waiting)) is not None:
@@ -81,7 +81,7 @@ class _OneThread(Dispatcher):
 
 
 def jobs(nodes: Nodes, receiver: Receiver) -> dict[str, Callable[[], int]]:
-    """Return what a worker process does for each queue: one batch, and how much that was."""
+    """Return a job for each queue. It works on one batch and returns the batch's size."""
 
     def send() -> int:
         return _OneThread(4, attempt=partial(attempt, sender=receiver)).run()
@@ -99,17 +99,17 @@ def jobs(nodes: Nodes, receiver: Receiver) -> dict[str, Callable[[], int]]:
 
 
 def new_block(chain_id: int) -> Job:
-    """Return the job of the process that sees a new block."""
+    """Return the job of a process that sees a new block."""
     return partial(make_due, chain_id)
 
 
 def due(database: Database) -> list[str]:
-    """Return the queues with work that is due and not leased."""
+    """Return the names of the queues with work that is due and not leased."""
     return sorted(name for (name,) in database.rows(_DUE))
 
 
 def choose(chance: random.Random, due: list[str]) -> str | None:
-    """Return the queue that a worker works on next; None, often, if nothing is due."""
+    """Return the queue for a worker's next job. If nothing is due, it is often None."""
     if due and chance.random() >= _OTHER_SHARE:
         return chance.choice(due)
     if not due and chance.random() < _IDLE_SHARE:

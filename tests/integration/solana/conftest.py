@@ -1,5 +1,3 @@
-"""The client for the local cluster."""
-
 import pytest
 
 from chains.client import ChainClient

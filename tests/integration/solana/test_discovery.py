@@ -1,4 +1,4 @@
-"""Payments that were not submitted are found by their reference."""
+"""Discovery finds payments that were not submitted by their reference."""
 
 import pytest
 

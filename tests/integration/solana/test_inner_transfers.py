@@ -1,4 +1,4 @@
-"""Only a read-only key on the transfer itself is a reference, and missing inner instructions decide nothing."""
+"""Only a read-only key on the transfer itself is a reference. Without inner instructions, nothing is decided."""
 
 import os
 from typing import Any
@@ -26,7 +26,7 @@ def reference() -> bytes:
 
 @pytest.fixture
 def transaction(local_ledger: LocalLedger, reference: bytes) -> dict[str, Any]:
-    """A token payment with a reference: the first instruction creates the account, the second pays."""
+    """A token payment with a reference. The first instruction creates the account, the second one pays."""
     signature = local_ledger.send(local_ledger.token_move(new_address(), 5, reference))
     return dict(local_ledger.rpc("getTransaction", signature, OPTIONS))
 

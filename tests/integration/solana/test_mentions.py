@@ -1,4 +1,4 @@
-"""The facts of a transaction contain the top-level calls of the requested programs."""
+"""The facts of a transaction include the top-level calls of the requested programs."""
 
 import copy
 from typing import Any
@@ -40,7 +40,7 @@ def test_instructions_of_a_program_are_returned_in_order(solana: Chain, local_le
 def test_inner_call_of_a_program_is_no_mention(solana: Chain, local_ledger: LocalLedger) -> None:
     signature = local_ledger.send(local_ledger.token_move(new_address(), 5))
     transaction = local_ledger.rpc("getTransaction", signature, OPTIONS)
-    assert transaction["meta"]["innerInstructions"]  # the account is made by calls to the token program
+    assert transaction["meta"]["innerInstructions"]  # inner calls create the token account
     [said] = mentions_of(solana, signature, str(TOKEN_PROGRAM_ID))
     assert said.data[0] == TRANSFER_CHECKED
     [made] = mentions_of(solana, signature, str(ASSOCIATED_TOKEN_PROGRAM_ID))

@@ -1,4 +1,4 @@
-"""A payment on Solana that arrives completes its request: built by the service, signed and sent by a script's key."""
+"""The service builds a Solana payment and a script signs and sends it. When it arrives, the request completes."""
 
 import pytest
 from solders.keypair import Keypair
@@ -16,7 +16,7 @@ Status = PaymentRequest.Status
 
 @pytest.fixture
 def recipient() -> str:
-    """A wallet that was never used: it has neither SOL nor a token account."""
+    """A new wallet without SOL and without a token account."""
     return str(Keypair().pubkey())
 
 
@@ -32,7 +32,7 @@ def test_usdc_payment_to_a_new_account_completes_the_request(
     assert payment.amount_received == request.amount_paid == 10_500_000
     assert (payment.bound_by, payment.from_address) == ("reference", local_ledger.payer)
     assert local_ledger.token_balance(recipient) == 10_500_000
-    assert ConsumedTransfer.objects.get().slot == "3"  # after the compute budget and the account's making
+    assert ConsumedTransfer.objects.get().slot == "3"  # after compute budget and account creation
 
 
 def test_wallet_pays_through_the_public_endpoints(

@@ -1,4 +1,4 @@
-"""A Solana transfer without this request's key is proved by its sender afterwards, on a real ledger."""
+"""On a real ledger, the sender of a Solana transfer without this request's reference proves it afterwards."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ def browser(checkout: Callable[..., dict[str, Any]], solana_usdc: Token, local_l
 
 
 def unbound(browser: Bare, ledger: LocalLedger, *keys: Pubkey) -> Payment:
-    """Return the failed payment of a transfer that carries these keys."""
+    """Return the failed payment of a transfer with these keys."""
     recipient = PaymentRequest.objects.get().recipient_address
     *before, move = ledger.token_move(recipient, 3 * USDC_UNIT)
     further = [AccountMeta(key, is_signer=False, is_writable=False) for key in keys]

@@ -1,4 +1,4 @@
-"""A reference binds the transfers that carry it."""
+"""A reference binds the transfers that have it."""
 
 import os
 

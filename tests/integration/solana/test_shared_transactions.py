@@ -1,4 +1,4 @@
-"""One transaction may pay several merchants. That one of them was credited denies nothing to the others."""
+"""One transaction can pay several merchants. A credit for one doesn't prevent credits for the others."""
 
 import pytest
 
@@ -19,7 +19,10 @@ UNIT = 1_000_000
 def test_payment_beside_another_request_can_be_accepted(
     merchant: Merchant, other_merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
-    """The second transfer has no reference: the thief pays a little beside it, and its own request is credited."""
+    """The second transfer has no reference.
+
+    A thief adds a small payment to the transaction, which is credited to another request.
+    """
     thiefs = make_request(merchant, solana_usdc, "1", new_address())
     request = make_request(other_merchant, solana_usdc, "2", new_address())
     little = local_ledger.token_move(thiefs.recipient_address, 1, bytes(thiefs.reference))
@@ -42,7 +45,7 @@ def test_payment_beside_another_request_can_be_accepted(
 def test_fully_credited_transaction_is_rejected_for_the_wallet(
     merchant: Merchant, other_merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
-    """It paid two requests of one wallet, and another merchant's wallet without a reference."""
+    """It pays two requests of one wallet. It also pays another merchant's wallet without a reference."""
     wallet = new_address()
     first, second, third = (make_request(merchant, solana_usdc, "1", wallet) for _ in range(3))
     others = make_request(other_merchant, solana_usdc, "1", new_address())

@@ -1,6 +1,6 @@
-"""What programs deliver beside a claimant's own transfer, or with a stranger's accounts, is never the claimant's.
+"""Programs deliver money next to a claimant's own transfer, or with a stranger's accounts. It is never the claimant's.
 
-The programs are real: they make the calls that bridges and routers make.
+The programs are real and make the same calls as bridges and routers.
 """
 
 import os
@@ -39,13 +39,13 @@ def reference() -> bytes:
 
 @pytest.fixture
 def recipient(local_ledger: LocalLedger) -> str:
-    """A merchant's wallet, which has a token account with something in it."""
+    """A merchant's wallet whose token account already has a balance."""
     return str(local_ledger.new_wallet(usdc=3).pubkey())
 
 
 @pytest.fixture
 def bridge(local_ledger: LocalLedger) -> Keypair:
-    """A bridge's custody: anyone may have it complete a delivery."""
+    """A bridge's custody account. Anyone can have it complete a delivery."""
     return local_ledger.new_wallet(lamports=10**9, usdc=50_000_000)
 
 
@@ -58,7 +58,7 @@ def to(client: ChainClient, signature: str, recipient: str, token: str) -> list[
 
 
 def completion(ledger: LocalLedger, bridge: Keypair, recipient: str, amount: int = ELEVEN) -> Instruction:
-    """A program releases what a bridge holds for the recipient."""
+    """Return an instruction: a program releases the money that a bridge holds for the recipient."""
     [move] = ledger.token_move(recipient, amount, sender=bridge, to_account=token_account(recipient))
     return smuggled(ledger, move, b"complete")
 
@@ -125,7 +125,7 @@ def test_vault_payment_by_a_wallet_program_is_bound(
     local_ledger: LocalLedger,
     recipient: str,
 ) -> None:
-    """A test program at the address of the wallet program executes an approved transaction."""
+    """A test program, deployed at the wallet program's address, executes an approved transaction."""
     request = make_request(merchant, solana_usdc, "11", recipient)
     wallet, multisig = Pubkey.from_string(SQUADS_V4), Keypair().pubkey()
     seeds = (b"multisig", bytes(multisig), b"vault", b"\0")
@@ -155,7 +155,7 @@ def test_vault_payment_by_a_wallet_program_is_bound(
 
 
 def _hooked_mint(ledger: LocalLedger, hook: Pubkey) -> Pubkey:
-    """Make a Token-2022 mint whose transfers call `hook`, and give the payer some."""
+    """Create a Token-2022 mint whose transfers call `hook`; mint some to the payer."""
     new, key, size = Keypair(), ledger.key, 234
     space = create_account(
         CreateAccountParams(

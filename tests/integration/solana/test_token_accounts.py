@@ -1,4 +1,4 @@
-"""Payments out of several token accounts, and into one that requires a memo."""
+"""Payments from several token accounts, and to an account that requires a memo."""
 
 import base64
 
@@ -31,7 +31,7 @@ UNIT = 10**6
 
 
 def wallet_with(ledger: LocalLedger, first: int, *others: int) -> Keypair:
-    """Return a wallet with these amounts of USDC, each in a token account of its own."""
+    """Return a wallet with these amounts of USDC, each in a separate token account."""
     wallet = ledger.new_wallet(lamports=SOL, usdc=first)
     owner = str(wallet.pubkey())
     for amount in others:
@@ -40,7 +40,7 @@ def wallet_with(ledger: LocalLedger, first: int, *others: int) -> Keypair:
 
 
 def usdc_balance(public: Api, request: PaymentRequest, wallet: str) -> tuple[str, bool]:
-    """Return the balance of the requested token in whole units, and whether the page calls it sufficient."""
+    """Return the wallet's balance of the requested token, and whether the page calls it sufficient."""
     path = f"/api/public/payment-requests/{request.pk}/balances/essential"
     [held] = [
         each
@@ -65,7 +65,7 @@ def test_balance_in_two_accounts_pays_in_one_transaction(
     assert (payment.status, request.status) == (Payment.Status.COMPLETED, Status.COMPLETED)
     assert (payment.amount_received, payment.bound_by) == (11 * UNIT, "reference")
     assert local_ledger.token_balance(recipient) == 11 * UNIT
-    assert local_ledger.token_balance(sender) == UNIT  # the larger account was spent first
+    assert local_ledger.token_balance(sender) == UNIT  # the larger account is spent first
     consumed = ConsumedTransfer.objects.order_by("slot").values_list("slot", "amount")
     assert list(consumed) == [("3", 7 * UNIT), ("4", 4 * UNIT)]
 
@@ -88,7 +88,7 @@ def test_balance_beyond_five_accounts_is_not_sufficient(
 
 @pytest.fixture
 def token(solana: Chain, local_ledger: LocalLedger, mints: Mints) -> Token:
-    """A token of Token-2022, of which the ledger's payer has 20."""
+    """A Token-2022 token. The ledger's payer has 20 of it."""
     key = local_ledger.key
     mint.mint_to(
         local_ledger.url, mints.newer, key.pubkey(), 20 * UNIT, authority=key, program=TOKEN_2022_PROGRAM_ID

@@ -1,6 +1,7 @@
-"""Lamports that move without a transfer: what a program moves out of its own account, and unwrapped SOL.
+"""Lamports that move without a transfer: a program moves them from its own account, or SOL is unwrapped.
 
-A merchant can accept such money; no reference claims it, and a loan from the recipient that comes back pays nothing.
+A merchant can accept such money. No reference binds it. If the recipient lends money and gets it back, that
+pays nothing.
 """
 
 import struct
@@ -36,13 +37,13 @@ def coin(solana: Chain) -> Token:
 
 
 def paid_by_program(ledger: LocalLedger, recipient: str) -> str:
-    """A program wallet pays 1 SOL; return the signature."""
+    """Have a program wallet pay 1 SOL; return the signature."""
     wallet, account = plant_moving(ledger, SOL, 5 * SOL)
     return ledger.send([Instruction(wallet, b"", written(account, Pubkey.from_string(recipient)))])
 
 
 def unwrapped(ledger: LocalLedger, recipient: str, data: bytes) -> str:
-    """A customer pays out of wrapped SOL, which stays open; return the signature."""
+    """Have a customer pay from a wrapped SOL account that stays open; return the signature."""
     customer = ledger.new_wallet(lamports=3 * SOL)
     account = token_account(str(customer.pubkey()), WRAPPED_SOL)
     mint, owner = Pubkey.from_string(WRAPPED_SOL), customer.pubkey()
@@ -84,7 +85,7 @@ def test_sol_without_a_transfer_can_be_accepted(
 def test_returned_loan_beside_a_delivery_pays_nothing(
     merchant: Merchant, coin: Token, local_ledger: LocalLedger
 ) -> None:
-    """The recipient is a program's account; the thief borrows from it, and pays with that."""
+    """The recipient is a program's account. The thief borrows from it and pays with the borrowed money."""
     lender, recipient = plant_moving(local_ledger, SOL, 5 * SOL)
     request = make_request(merchant, coin, "1", str(recipient))
     thief, bridge = (local_ledger.new_wallet(lamports=lamports) for lamports in (SOL // 10, 5 * SOL))

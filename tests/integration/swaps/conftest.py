@@ -1,4 +1,4 @@
-"""Each test here meets providers that have not failed yet."""
+"""Fixtures for the tests of swaps."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from payments.providers import registry
 
 @pytest.fixture(autouse=True)
 def _providers_at_their_best() -> None:
-    """No test meets a provider that rests after what another test made it do."""
+    """Clear the providers' cooldowns, which earlier tests may have caused."""
     registry.forget()

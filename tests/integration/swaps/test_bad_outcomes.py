@@ -1,4 +1,4 @@
-"""Everything that the local aggregator can do wrong after it has the money: none of it completes a payment falsely."""
+"""The local aggregator fails in every possible way after it has the money. No failure completes a payment wrongly."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ from tests.support.swaps.world import SwapWorld
 
 @pytest.fixture
 def paid(new_customer: NewCustomer, swap_world: SwapWorld) -> "Paid":
-    """Somebody pays 10.50 USDC on the second chain with native coin of the first."""
+    """A customer who pays 10.50 USDC on the second chain with native coin of the first."""
     return Paid(new_customer, swap_world)
 
 
@@ -33,7 +33,7 @@ class Paid:
         return Payment.objects.get(pk=payment_id)
 
     def settled(self) -> None:
-        """Wait until the money was moved, to wherever it went."""
+        """Wait until the money has moved, to any recipient."""
         self.world.aggregator.delivered(self.sent)
 
     def decide(self, payment: Payment) -> Payment:
@@ -105,7 +105,7 @@ def test_unfinished_status_uses_no_retry_until_the_true_one(paid: Paid, status: 
     assert payment.status_detail
     assert not ConsumedTransfer.objects.exists()
     paid.world.aggregator.set(status="honest")
-    registry.forget()  # as another worker, which was not turned away just now
+    registry.forget()  # another worker has no failed call behind it
     assert paid.decide(payment).status == "completed"
 
 
@@ -117,7 +117,7 @@ def test_a_provider_that_turns_to_and_fro(paid: Paid) -> None:
 
 
 def test_wrong_reported_amount_of_single_delivery_is_ignored(paid: Paid) -> None:
-    """Our own node sees what came, and there is one transfer alone that it can be."""
+    """Our own node sees the amount, and only one transfer can be the delivery."""
     payment = paid.pay()
     paid.settled()
     paid.world.aggregator.set(status="less")

@@ -1,4 +1,4 @@
-"""Approval and swap in one atomic batch (EIP-5792) of an EIP-7702 account, by the API and the local aggregator."""
+"""Approval and swap in one atomic batch (EIP-5792) of an EIP-7702 account, with the API and the local aggregator."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ Call = tuple[str, int, bytes]
 
 @dataclass
 class Paying:
-    """A customer whose account runs batches, on the first chain."""
+    """A customer on the first chain whose account can execute batches."""
 
     customer: Customer
     account: DelegatedAccount
@@ -42,7 +42,7 @@ class Paying:
         return self.customer.routes(self.token)[0]
 
     def batch(self, route: dict[str, Any]) -> list[Call]:
-        """Return the calls that the page gives to the wallet: the approvals, then the swap."""
+        """Return the calls that the page sends to the wallet: the approvals, then the swap."""
         approvals = self.customer.approval(route)["transactions"]
         response = self.customer.build(route, batch=True)
         assert response.status_code == 200, response.content
@@ -61,7 +61,7 @@ def call_of(transaction: dict[str, Any]) -> Call:
 
 @pytest.fixture
 def paying(swap_world: SwapWorld, new_customer: NewCustomer, world: World) -> Any:
-    """A maker of customers who have DAI or USDT, with an account of this delegate and a request on either chain."""
+    """Return a function that makes a customer with DAI or USDT, an account with this delegate, and a request."""
 
     def make(
         delegate: str = SIMPLE_7702, *, symbol: str = "DAI", across: bool = True, amount: str = "10.50"
@@ -109,7 +109,7 @@ def test_batch_of_approval_and_swap_pays_the_request(
 
 
 def test_batch_resets_a_small_allowance_and_approves_exactly(paying: Any, world: World) -> None:
-    """USDT changes an allowance only to or from zero: three calls, one transaction."""
+    """USDT changes an allowance only to or from zero. So there are three calls in one transaction."""
     customer = paying(symbol="USDT")
     small = call_data("approve(address,uint256)", ROUTER, 5)
     customer.account.run(execute_batch((customer.token.contract_address, 0, small)))
@@ -124,7 +124,10 @@ def test_batch_resets_a_small_allowance_and_approves_exactly(paying: Any, world:
 
 
 def test_relayed_batch_pays_by_the_calls_of_its_account(paying: Any, world: World) -> None:
-    """The transaction is another account's, as from a bundler or a relayer. Its delegate lets anyone run batches."""
+    """Another account, such as a bundler or a relayer, sends the transaction.
+
+    The delegate allows anyone to run batches.
+    """
     customer = paying()
     customer.account.delegate_to(world.place("OpenBatch"))
     route = customer.route()
@@ -135,7 +138,7 @@ def test_relayed_batch_pays_by_the_calls_of_its_account(paying: Any, world: Worl
 
 
 def test_delegate_that_skips_the_swap_pays_nothing(paying: Any, world: World) -> None:
-    """The transaction contains the whole batch and succeeds, but its account's code makes another call."""
+    """The transaction contains the whole batch and succeeds. But the account's code makes another call."""
     customer = paying()
     customer.account.delegate_to(world.place("Impostor"))
     route = customer.route()
@@ -147,7 +150,7 @@ def test_delegate_that_skips_the_swap_pays_nothing(paying: Any, world: World) ->
 
 
 def test_batch_pays_no_other_request(paying: Any) -> None:
-    """A thief submits the hash of a customer's batch, with a route of their own, before the customer does."""
+    """Before the customer, a thief submits the hash of the customer's batch with the thief's own route."""
     customer, thief = paying(across=False), paying(across=False)
     route, stolen = customer.route(), thief.route()
     thief.batch(stolen)
@@ -160,7 +163,7 @@ def test_batch_pays_no_other_request(paying: Any) -> None:
 
 
 def test_swaps_of_two_requests_in_one_batch_each_pay_their_own(paying: Any) -> None:
-    """A thief wraps a victim's swap and a smaller one of their own into one transaction."""
+    """A thief puts a victim's swap and a smaller one of the thief into one transaction."""
     victim, thief = paying(across=False), paying(across=False, amount="2")
     theirs, own = victim.route(), thief.route()
     approve = (thief.token.contract_address, 0, call_data("approve(address,uint256)", ROUTER, 10**21))
@@ -186,7 +189,7 @@ def test_listed_account_batches_without_traces_across_chains(
 def test_batch_is_refused_if_nothing_could_show_its_calls(
     paying: Any, world: World, new_customer: NewCustomer, swap_world: SwapWorld
 ) -> None:
-    """Without traces: on one chain, for an account of unknown code, and for one that is not delegated yet."""
+    """Without traces, three batches can't be verified: on one chain, with unknown code, and without a delegation."""
     unknown, plain = paying(), paying()
     unknown.account.delegate_to(world.place("OpenBatch"))
     plain.account.delegate_to("0x" + "00" * 20)

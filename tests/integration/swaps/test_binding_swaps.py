@@ -1,4 +1,4 @@
-"""Which transactions are a request's swaps: those that name a quote which was handed out for it, and no others."""
+"""A transaction is a request's swap only if it names a quote that was issued for the request."""
 
 import secrets
 from collections.abc import Callable
@@ -133,7 +133,7 @@ Pay = Callable[..., str]
 
 @pytest.fixture
 def batch(scripted: Scripted) -> str:
-    """A pinned contract on the first chain that makes the calls it is asked for, and holds USDC."""
+    """A pinned contract on the first chain that holds USDC and makes any calls for its caller."""
     chain = scripted.world.first
     contract = deploy.deploy_contract(chain.url, "BatchPayer", key=chain.payer_key)
     deploy.mint(chain.url, chain.usdc, contract, 10**6 * USDC_UNIT)
@@ -144,7 +144,7 @@ def batch(scripted: Scripted) -> str:
 
 @pytest.fixture
 def here(scripted: Scripted) -> Callable[..., PaymentRequest]:
-    """A maker of requests for USDC on the first chain."""
+    """A function that makes requests for USDC on the first chain."""
     usdc = scripted.world.token(scripted.world.first_row, "USDC")
     return lambda amount="10", **different: make_request(
         scripted.merchant, usdc, amount, scripted.world.first.recipient, **different
@@ -153,7 +153,7 @@ def here(scripted: Scripted) -> Callable[..., PaymentRequest]:
 
 @pytest.fixture
 def swapping(scripted: Scripted, batch: str) -> Pay:
-    """Send a call to the pinned contract that names these ids and makes these transfers of USDC; the hash."""
+    """Send a call to the pinned contract with these ids and these USDC transfers; return the hash."""
     chain = scripted.world.first
 
     def run(

@@ -1,4 +1,4 @@
-"""A swap whose delivery was reorganised away after completion, and what its provider delivers then."""
+"""After completion, a swap's delivery is reorganised away. Then the provider delivers again, or doesn't."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from webhooks.models import Event
 
 
 def gone(scripted: Scripted, request: PaymentRequest | None = None) -> tuple[Payment, str]:
-    """Return a completed swap whose delivery was reorganised away, and that delivery's raw transaction."""
+    """Return a completed swap whose delivery was reorganised away, and the delivery's raw transaction."""
     chain = scripted.world.second
     payment = scripted.depart(request or scripted.request())
     by = scripted.deliver(ASKED)
@@ -150,7 +150,7 @@ def test_provider_that_delivers_nothing_is_polled_for_a_month(scripted: Scripted
 
 
 def test_second_delivery_of_a_standing_one_needs_the_merchant(scripted: Scripted) -> None:
-    """Nothing binds it to the request: the provider reports one delivery of a swap."""
+    """A swap has only one delivery that its provider reports. So nothing binds a second one to the request."""
     payment = scripted.depart(scripted.request())
     scripted.provider.says(delivered(scripted.deliver(ASKED), ASKED))
     scripted.decide(payment)

@@ -1,4 +1,7 @@
-"""What a provider calls the delivery is held to the rules of every payment: only what our own node sees counts."""
+"""The delivery that a provider reports must pass the rules for every payment.
+
+Only transfers that our node sees count.
+"""
 
 import secrets
 from datetime import timedelta
@@ -27,7 +30,10 @@ UNKNOWN = "0x" + "ab" * 32
 
 
 def refuted(scripted: Scripted, by: str | None, code: str, words: str, **said: object) -> Payment:
-    """Have a swap's provider insist on this delivery; see each look use a retry, and the last one fail for `code`."""
+    """Have the provider report this delivery at each lookup.
+
+    Check that each lookup uses a retry, and the last fails with `code`.
+    """
     payment = scripted.depart(scripted.request())
     scripted.provider.says(delivered(by, said.pop("amount", ASKED), **said))  # type: ignore[arg-type]
     scripted.until(payment, lambda: payment.attempts == 1)
@@ -112,7 +118,7 @@ def test_a_chain_whose_clock_is_two_minutes_behind_is_believed(scripted: Scripte
 
 
 def assert_a_person_decides(scripted: Scripted, payment: Payment) -> None:
-    """Neither of two claims to one transfer wins by itself; the merchant says whose it is."""
+    """If two payments claim one transfer, neither gets it automatically. The merchant decides."""
     look_until_decided(payment, scripted.clock)
     assert_nothing_counted(payment, "transaction_ambiguous")
     accept_payment(payment, reason="They paid with their own wallet", actor="test")
@@ -153,7 +159,7 @@ def test_anothers_payment_that_its_payer_has_proved(scripted: Scripted) -> None:
 
 
 def test_what_was_credited_to_a_direct_payment(scripted: Scripted) -> None:
-    """Its own request's, so that no other one's reference keeps it away."""
+    """The direct payment is for the same request, so no other request's reference excludes it."""
     request = scripted.request("20")
     by = pay(scripted.world.second, request, ASKED)
     direct = look_until_decided(submit(request, by), scripted.clock)
@@ -364,7 +370,7 @@ def test_credited_delivery_can_not_pay_its_own_request_again(scripted: Scripted)
 def test_swap_start_is_accepted_if_its_transaction_paid_another(
     scripted: Scripted,
 ) -> None:
-    """A bundler may put one customer's swap beside another's payment, which is credited first."""
+    """A bundler can put one customer's swap next to another's payment, which is credited first."""
     paid, request = scripted.request(), scripted.request()
     quote = scripted.quote(request)
     sent = scripted.send_naming(bytes(quote.bound_by))

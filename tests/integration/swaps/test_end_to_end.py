@@ -1,4 +1,4 @@
-"""From the first click to the webhook: swaps paid by the public API alone, over real chains and a real aggregator."""
+"""From the first click to the webhook: swaps through the public API, on real chains, with a real aggregator."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Send = Callable[[Any], str]
 
 
 def pay(customer: Customer, route: dict[str, Any], send: Send) -> str:
-    """Approve what has to be, sign and send the route's transaction, submit its hash; return the hash."""
+    """Approve if necessary, sign and send the route's transaction, submit its hash; return the hash."""
     for unsigned in customer.approval(route)["transactions"]:
         send(unsigned)
     built = customer.built(route)
@@ -30,7 +30,7 @@ def pay(customer: Customer, route: dict[str, Any], send: Send) -> str:
 
 
 def follow(customer: Customer, world: SwapWorld, sent: str) -> dict[str, Any]:
-    """Let the workers do their rounds until the request is completed; return what the page sees then."""
+    """Run the workers until the request is completed; return the state that the page sees."""
     clock = Clock()
     verify_due(now=clock)
     world.aggregator.delivered(sent)
@@ -52,7 +52,7 @@ def on_solana(world: SwapWorld, symbol: str) -> Token:
 
 
 def check_paid(customer: Customer, state: dict[str, Any], sent: str, route: dict[str, Any]) -> None:
-    """Look at all that the customer and the merchant are told of a swap that paid a request."""
+    """Check everything that the customer and the merchant see after a swap has paid the request."""
     (payment,) = state["payments"]
     assert (payment["status"], payment["type"], payment["bound_by"]) == ("completed", "swap", "provider")
     assert (payment["provider"], payment["chain_id"]) == ("lifi", route["from"]["chain_id"])

@@ -1,4 +1,4 @@
-"""A swap under way is followed at its provider, and what that says is believed as far as our own node bears it out."""
+"""The service follows a swap at its provider. It believes a status only as far as our own node confirms it."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ Status = PaymentRequest.Status
 
 
 def assert_untouched(payment: Payment) -> None:
-    """It goes on: nothing is counted, consumed or told."""
+    """Check that the payment is still in progress: nothing is credited, consumed or reported."""
     payment.refresh_from_db()
     assert (payment.status, payment.amount_received) == ("processing", None), payment.status_detail
     assert PaymentRequest.objects.get(pk=payment.request_id).amount_paid == 0

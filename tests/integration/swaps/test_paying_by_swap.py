@@ -1,4 +1,4 @@
-"""A request is paid with another token, by the public API, over real chains and the local aggregator."""
+"""A request is paid with another token, by the public API, on real chains, with the local aggregator."""
 
 import json
 
@@ -18,7 +18,7 @@ from webhooks.models import Event
 
 
 def complete(world: SwapWorld, customer: Customer, paid_with: Token) -> Payment:
-    """Pay, let the aggregator deliver, and look until it is verified."""
+    """Pay, have the aggregator deliver, and look up the payment until it is verified."""
     payment_id, sent = pay_by_swap(world, customer, paid_with)
     delivery = world.aggregator.delivered(sent).delivery
     if world.solana is not None and customer.order["chain_id"] == surfnet.CHAIN_ID:
@@ -28,7 +28,7 @@ def complete(world: SwapWorld, customer: Customer, paid_with: Token) -> Payment:
 
 
 def assert_paid_by_swap(payment: Payment, paid_with: Token) -> None:
-    """All that a completed swap has to show, and that its delivery was consumed where it was made."""
+    """Check all fields of a completed swap, and that its delivery was consumed on the right chain."""
     request = PaymentRequest.objects.get(pk=payment.request_id)
     assert (payment.status, payment.type, payment.bound_by) == ("completed", "swap", "provider")
     assert (payment.swap.provider, payment.swap.provider_status) == ("lifi", "DONE/COMPLETED")
@@ -49,7 +49,7 @@ def test_from_one_evm_chain_to_another(
     paid_with = world.token(world.first_row, symbol)
     if symbol == "USDT":
         world.approve(world.first, paid_with.contract_address, 0)
-        world.approve(world.first, paid_with.contract_address, 1)  # so that it has to be reset first
+        world.approve(world.first, paid_with.contract_address, 1)  # an allowance that must be reset first
     customer = new_customer(
         world.token(world.second_row, requested), "0.0105" if requested == "ETH" else "10.50"
     )

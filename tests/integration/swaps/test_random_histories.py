@@ -1,7 +1,7 @@
-"""Random histories of swaps, deliveries, reorganisations and lies: whatever happens, the books agree with the chain.
+"""Random histories of swaps, deliveries, reorganisations and lies. The service's books must always match the chain.
 
-The model is small: what may count is a delivery that stands on the chain and that the swap's provider has named, once.
-When everybody turns honest at the end, every swap that was delivered completes. `SEQUENCES=1000` tries that many.
+The model is small. A delivery may count once, if it is on the chain and the swap's provider named it. At the
+end, everyone becomes honest, and every delivered swap completes. `SEQUENCES=1000` sets the number of histories.
 """
 
 import os
@@ -40,7 +40,7 @@ POOL, GONE = -1, -2
 
 @dataclass
 class Sent:
-    """A transaction on a fake chain: in the block of height `at`, in the pool, or gone."""
+    """A transaction on a fake chain. `at` is its block's height, or says that it is in the pool or gone."""
 
     hash: str
     named: bytes = b""
@@ -50,7 +50,7 @@ class Sent:
 
 @dataclass
 class Ledger:
-    """A chain that does what it is told, behind the interface of the real clients."""
+    """A scripted chain with the interface of the real clients."""
 
     height: int = 100
     sent: dict[str, Sent] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Ledger:
 
 @dataclass
 class Swap:
-    """One swap, what its provider says of it now, and every delivery that it has ever named for it."""
+    """One swap, its current status at the provider, and all deliveries that the provider ever named."""
 
     payment: str
     source: Sent
@@ -106,7 +106,7 @@ class Swap:
 
 
 class History:
-    """Two chains, a provider and the service between them."""
+    """Two chains, a provider and the service."""
 
     def __init__(self, merchant: Merchant, source: Chain, target: Chain) -> None:
         self.merchant, self.source, self.target = merchant, source, target
@@ -165,11 +165,14 @@ class History:
         self.chains[self.source.pk if amount % 3 == 0 else self.target.pk].mine()
 
     def reorg(self, swap: Swap, amount: int) -> None:
-        """Only the newest block ever vanishes, and nothing is counted there: DEPTH is 2."""
+        """Undo the newest block. Nothing counts in it yet, because DEPTH is 2."""
         self.chains[self.source.pk if amount % 3 == 0 else self.target.pk].reorganise(drop=amount % 2 == 0)
 
     def deliver(self, swap: Swap, amount: int) -> None:
-        """Deliver as asked, a little less, or beside something else; once, but again if a block took it back."""
+        """Deliver the exact amount, a little less, or with another transfer.
+
+        Deliver once, or again if a block was undone.
+        """
         if swap.delivery is None or swap.delivery.at == GONE:
             amounts = {1: (max(swap.amount - 1, 1),), 2: (swap.amount, 99)}.get(amount, (swap.amount,))
             swap.delivery = self.chains[self.target.pk].send(amounts=amounts)
@@ -180,7 +183,7 @@ class History:
             swap.says = self.done(swap.delivery.hash, swap.delivery.amounts[0])
 
     def lie(self, swap: Swap, amount: int) -> None:
-        """Name another swap's delivery, one that never was, or a wrong amount of the right one."""
+        """Name another swap's delivery, an invented one, or a wrong amount of the right one."""
         others = [other.delivery for other in self.swaps if other is not swap and other.delivery]
         own = swap.delivery.hash if swap.delivery else "0x" + "ab" * 32
         by = others[amount % len(others)].hash if others and amount % 2 else own
@@ -209,7 +212,7 @@ class History:
             follow_swaps(provider=lambda key: self, now=self.clock)  # type: ignore[arg-type,return-value]
 
     def agree(self) -> None:
-        """Hold the books to the chain and to what was said."""
+        """Compare the books with the chain and with the provider's reports."""
         assert_one_thing_is_due()
         by_payment = {swap.payment: swap for swap in self.swaps}
         target = self.chains[self.target.pk]
@@ -234,7 +237,7 @@ class History:
         assert Event.objects.filter(type="payment.failed").count() == failed
 
     def come_to_an_end(self) -> None:
-        """Let everybody be honest: every swap whose delivery nobody else was credited with completes."""
+        """Make everyone honest. Every swap completes whose delivery was not credited to another payment."""
         for _ in range(2 * DEPTH):
             for chain in self.chains.values():
                 chain.mine()

@@ -1,4 +1,4 @@
-"""What a swap under way means for its request: nobody ends it meanwhile, and nobody is asked to pay twice."""
+"""During a swap, its request can't be ended, and the page doesn't ask for another payment."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Workers, swaps and providers in each other's way: each delivery counts once, and nobody waits for another."""
+"""Concurrent workers, swaps and providers: each delivery counts once, and no payment waits for another's provider."""
 
 import threading
 import uuid
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def waits_for_provider(scripted: Scripted, request: PaymentRequest | None = None, **quoted: Any) -> Payment:
-    """Return a swap that its provider is to be asked about now."""
+    """Return a swap whose status query to the provider is due."""
     request = request or scripted.request()
     payment = scripted.depart(request, scripted.quote(request, **quoted))
 
@@ -59,7 +59,7 @@ def test_delivery_claimed_by_many_swaps_at_once_counts_once(scripted: Scripted) 
     payments = [waits_for_provider(scripted) for _ in range(8)]
     scripted.provider.says(delivered(by, ASKED))
     follow_swaps(provider=lambda _: scripted.provider)
-    # Each worker takes one, so that all judge before any has written.
+    # Each worker takes one payment, so that all evaluate before any has stored a result.
     ids = [payment.pk for payment in payments]
     at_once([lambda pk=pk: alone(pk) for pk in ids])
     completed = Payment.objects.filter(pk__in=ids, status="completed")
@@ -73,7 +73,7 @@ def test_delivery_claimed_by_many_swaps_at_once_counts_once(scripted: Scripted) 
 
 
 def alone(payment_id: str) -> None:
-    """Verify one payment as a worker that claimed nothing else."""
+    """Verify one payment as a worker that leased nothing else."""
     lease, lookups = lease_alone(payment_id)
     verify_on_chain(lookups[0].chain, lookups, lease, client=get_client, now=timezone.now)
 
@@ -147,7 +147,7 @@ def test_removed_provider_is_treated_as_unresponsive(scripted: Scripted) -> None
 
 @dataclass
 class Hanging(Script):
-    """A provider that answers when it is let go."""
+    """A provider that responds when `let_go` is set."""
 
     entered: threading.Event = field(default_factory=threading.Event)
     let_go: threading.Event = field(default_factory=threading.Event)

@@ -1,4 +1,4 @@
-"""A swap whose wallet returned no hash is found by its quote's id in the router's logs, as if it was submitted."""
+"""If a wallet returns no hash for a swap, discovery finds it by its quote's id in the router's logs."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ STRANGERS_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b786
 
 
 def send_without_submitting(world: SwapWorld, customer: Customer, symbol: str) -> str:
-    """Pay as the page does, but with a wallet that returns nothing; return the hash."""
+    """Pay as the page does, with a wallet that returns no hash; return the hash."""
     route = customer.routes(world.token(world.first_row, symbol))[0]
     for unsigned in customer.approval(route)["transactions"]:
         world.sign_and_send(world.first, unsigned)
@@ -33,7 +33,7 @@ def send_without_submitting(world: SwapWorld, customer: Customer, symbol: str) -
 
 
 def bridge_call(chain: LocalChain, ids: bytes, key: str | None = None) -> str:
-    """Call the router with this quote id, as anyone can who knows it; return the hash."""
+    """Call the router with this quote id, which anyone who knows it can do; return the hash."""
     call = BridgeCall(ids, "mock", "stranger", NATIVE, chain.recipient, 1, 31338, b"\1" * 20, False)
     return chain.send(
         {
@@ -163,12 +163,12 @@ def test_quotes_are_watched_until_a_day_after_the_request(scripted: Scripted) ->
     Quote.objects.filter(pk=quote.pk).update(watched_until=now)
     assert list(watched_quotes(cursor, now + timedelta(hours=23))) == [quote]
     assert list(watched_quotes(cursor, now + timedelta(hours=25))) == []
-    # The search has not run since: what was sent in the meantime is still found.
+    # There was no search since then. Transactions sent in the meantime are still found.
     cursor.quotes_searched_at = now
     assert list(watched_quotes(cursor, now + timedelta(hours=25))) == [quote]
 
 
 def built_quote(scripted: Scripted, **different: str) -> Quote:
-    """Return a quote whose transaction was returned to the customer."""
+    """Return a quote whose transaction the customer has received."""
     request = scripted.request()
     return scripted.quote(request, watched_until=request.expires_at, **different)

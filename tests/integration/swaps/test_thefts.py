@@ -1,7 +1,7 @@
-"""Money of one customer that moves in the same transaction as a thief's swap stays that customer's.
+"""If a customer's money moves in the same transaction as a thief's swap, it stays the customer's.
 
-Much that pays a merchant can be sent on by anybody: a bridge's message, a relayer's fill, a smart wallet's signed
-operation. So a thief can have it arrive in a transaction of the thief's own, which names a swap of the thief's request.
+Anyone can forward many kinds of payments: a bridge's message, a relayer's fill, a smart wallet's signed
+operation. So a thief can put one into a transaction that names a swap of the thief's own request.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ STRANGER = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
 
 
 def test_thiefs_swap_fill_takes_nothing_from_victims_fill(scripted: Scripted) -> None:
-    """The thief has the swap pay the thief, and fills it together with the victim's, for the same amount."""
+    """The thief's swap pays the thief. The thief fills it together with the victim's, for the same amount."""
     thief, victim = scripted.request(), scripted.request()
     stolen = scripted.depart(thief)
     by = scripted.deliver(ASKED)
@@ -59,7 +59,7 @@ _SWAPPING = ("bytes32", "string", "string", "address", "uint256", _SWAP)
 
 
 def named_together(scripted: Scripted, bound_by: bytes, to: str, *amounts: int) -> str:
-    """Have a thief's contract swap one unit by the router, naming this id, and send these amounts; the hash."""
+    """Have a thief's contract swap one unit with this id and send these amounts; return the hash."""
     chain = scripted.world.first
     contract = deploy.deploy_contract(chain.url, "BatchPayer", key=chain.payer_key)
     deploy.mint(chain.url, chain.usdc, contract, 10**3 * USDC_UNIT)
@@ -120,7 +120,7 @@ def test_transfer_outside_swap_call_fails_even_if_reported(scripted: Scripted, h
 
 
 def relayed(scripted: Scripted, to: str, *named: tuple[bytes, int]) -> str:
-    """Have a relayer make a call to a pinned contract for each id, and each call pay its amount; the hash."""
+    """Have a relayer call a pinned contract once for each id, and each call pay its amount; return the hash."""
     chain = scripted.world.first
     relayer, pinned = (deploy.deploy_contract(chain.url, "BatchPayer", key=chain.payer_key) for _ in range(2))
     deploy.mint(chain.url, chain.usdc, pinned, 10**3 * USDC_UNIT)
@@ -152,7 +152,7 @@ def test_relayers_newer_quote_takes_nothing_from_customers_swap(
 
 
 def test_relayer_of_customers_swap_names_no_refund_address(scripted: Scripted, here: PaymentRequest) -> None:
-    """The wallet of the newer quote is the relayer's own, which sent the transaction."""
+    """The newer quote's wallet is the relayer's own. The relayer sent the transaction."""
     quotes = [bytes(scripted.quote(here).bound_by) for _ in range(2)]
     sent = relayed(scripted, here.recipient_address, (quotes[0], ASKED - 1), (quotes[1], 1))
     assert scripted.decide(submit(here, sent, scripted.world.first_row)).status == "completed"
@@ -168,7 +168,7 @@ def test_who_sent_a_swap_alone_names_the_address_of_its_refund(
 
 
 def may_name_address(request: PaymentRequest) -> list[str]:
-    """Return the wallets that may name the address of a refund of all that was paid."""
+    """Refund everything that was paid; return the wallets that may set the refund's address."""
     create_refund(request.pk, amount=None, recipient_address=None, payment_id=None, reason=None, actor="test")
     try:
         return [payer_of(request.refunds.get()).address]
@@ -178,7 +178,7 @@ def may_name_address(request: PaymentRequest) -> list[str]:
 
 @pytest.mark.parametrize("newer", ["beside it", "before it"])
 def test_cross_chain_swap_with_two_own_quotes_is_ambiguous(scripted: Scripted, newer: str) -> None:
-    """The provider would be asked for one of the two deliveries only."""
+    """The provider would report only one of the two deliveries."""
     request = scripted.request()
     ids = [bytes(scripted.quote(request).bound_by) for _ in range(2)]
     sent = scripted.send_naming(*(ids if newer == "beside it" else reversed(ids)))
@@ -189,7 +189,7 @@ def test_cross_chain_swap_with_two_own_quotes_is_ambiguous(scripted: Scripted, n
 
 
 def test_reported_amount_of_referenced_transfer_is_ambiguous() -> None:
-    """The thief's own delivery is put out of the way by the reference of another request of the thief's."""
+    """The thief's own delivery has the reference of another request of the thief, so it doesn't count here."""
     aside, block = bytes(range(16)), Block(1, "0x1", datetime(2026, 11, 21, tzinfo=UTC))
     tiny = Transfer("0", "", STRANGER, ROUTER, 1, (aside,))
     victims = Transfer("1", "", STRANGER, ROUTER, ASKED)
@@ -207,7 +207,7 @@ def test_reported_amount_of_referenced_transfer_is_ambiguous() -> None:
 def test_relayers_proof_claims_no_fill_of_the_victims_swap(
     scripted: Scripted,
 ) -> None:
-    """The bridge takes the fill from the relayer's wallet, and pays it back out of what the victim deposited."""
+    """The bridge takes the fill from the relayer's wallet, and repays it from the victim's deposit."""
     chain, now = scripted.world.second, timezone.now()
     victim, thief = scripted.request(), scripted.request(references=False)
     route = Route.objects.create(

@@ -1,4 +1,7 @@
-"""The running service follows a swap: beat nudges, a worker's threads ask, and after a kill another worker goes on."""
+"""The running service follows a swap: beat wakes a worker, which queries the provider.
+
+If it is killed, another takes over.
+"""
 
 from pathlib import Path
 
@@ -42,7 +45,7 @@ def test_a_worker_killed_while_the_provider_hangs(
         working.kill()
         assert Swap.objects.get(pk=payment_id).lease_until is not None
         world.aggregator.set(status="honest")
-        # The dead worker's lease runs out (moved on here), and another worker takes over.
+        # Another worker takes over when the dead worker's lease ends. The test ends it now.
         end_leases()
         working = worker(tmp_path / "worker.log", LIFI_API_URL=world.aggregator.url)
         eventually(lambda: Payment.objects.get(pk=payment_id).status == "completed", "the swap was completed")

@@ -1,4 +1,4 @@
-"""The swaps' tests stand on a catalogue whose routers and tokens are really there."""
+"""The routers and tokens in the swap tests' catalogue exist on the chains."""
 
 from tests.support.swaps.world import SwapWorld
 

@@ -1,4 +1,4 @@
-"""One hash is submitted for 60 requests at once, in every spelling: it pays the request that it is bound to."""
+"""One hash is submitted for 60 requests at once, in every spelling. It pays only the request that it is bound to."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""An attacker submits the transactions of others as payments of its own request."""
+"""An attacker submits strangers' transactions as payments of the attacker's request."""
 
 from collections.abc import Callable
 

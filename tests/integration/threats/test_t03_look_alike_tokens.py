@@ -1,4 +1,4 @@
-"""Logs and tokens that only imitate the requested token credit nothing, and spoil no real transfer."""
+"""Logs and tokens that imitate the requested token credit nothing, and don't affect real transfers."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ AMOUNT = 10 * USDC_UNIT
 
 @pytest.fixture
 def odd_token(world: World, chain: Chain) -> Token:
-    """A token of the catalogue that also logs what no ERC-20 transfer is; the payer has some."""
+    """A catalogue token that also writes logs which only look like ERC-20 transfers. The payer has some."""
     if "LookAlikeLogs token" not in world.placed:
         address = world.placed["LookAlikeLogs token"] = world.token("LookAlikeLogs")
         world.call(address, call_data("mint(address,uint256)", world.chain.payer, 10**12))
@@ -60,7 +60,7 @@ def test_malformed_logs_beside_a_transfer_change_nothing(
 def test_imitation_beside_a_transfer_of_one_unit_adds_nothing(
     world: World, ask: Ask, either_node: bool
 ) -> None:
-    """The imitation has the same name, symbol and decimals; of the real token one unit moves."""
+    """The imitation has the real token's name, symbol and decimals. Of the real token, only one unit moves."""
     request, safe = ask(), world.safe()
     fake = world.token("TestToken")
     world.call(fake, call_data("mint(address,uint256)", safe.address, AMOUNT))

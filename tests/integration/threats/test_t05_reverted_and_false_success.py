@@ -1,4 +1,7 @@
-"""What is reverted, at the top or inside, credits nothing; nor does a transfer that returns false."""
+"""A reverted call credits nothing, at the top level or inside.
+
+A transfer that returns false credits nothing either.
+"""
 
 from collections.abc import Callable
 
@@ -34,7 +37,7 @@ def test_token_transfer_reverted_inside_pays_nothing(world: World, ask: Ask) -> 
 
 
 def test_native_coin_reverted_inside_pays_nothing(world: World, ask: Ask, ether: Token) -> None:
-    """The call that moves the coin succeeds, and the one around it fails: in a trace it has no error of its own."""
+    """The call that moves the coin succeeds, but the outer call fails. In a trace, the inner call has no error."""
     request = ask("0.01", ether)
     batch = world.deploy("BatchPayer")
     world.fund(batch)

@@ -1,4 +1,4 @@
-"""Only the right chain, token and recipient pay; the failure code names what is wrong."""
+"""Only the right chain, token and recipient pay. The failure code names the wrong one."""
 
 from collections.abc import Callable
 

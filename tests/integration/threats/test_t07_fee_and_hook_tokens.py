@@ -1,4 +1,4 @@
-"""With fee tokens the amount that arrives counts; a token that calls back in a transfer counts nothing twice."""
+"""For tokens with fees, the amount that arrives counts. For tokens that call back, nothing counts twice."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,7 @@ def test_transfer_fee_leaves_the_request_partly_paid(
     mint(world, token, safe.address, AMOUNT)
     sent = safe.send(safe.execution(token.contract_address, data))
     if not either_node:
-        # The amount of the log is not that of the call: only a trace shows that the call logged it.
+        # The log's amount differs from the call's. Only a trace shows that the call wrote the log.
         assert refusal(request, sent) in UNPROVED
         return
     payment = decide(request, sent)
@@ -58,7 +58,10 @@ def test_transfer_fee_leaves_the_request_partly_paid(
 def test_two_fees_in_one_transaction_need_a_trace(
     world: World, ask: Ask, token: Token, either_node: bool
 ) -> None:
-    """The calls name 100 and 99, the logs 99 and 98.01: by the amounts one log seems to be the other's call's."""
+    """The calls have the amounts 100 and 99, the logs 99 and 98.01.
+
+    By its amount, one log looks like the other call's.
+    """
     first, second, safe = ask("100", token), ask("99", token), world.safe()
     mint(world, token, safe.address, 2 * AMOUNT)
     sent = safe.send(
@@ -82,7 +85,7 @@ def test_two_fees_in_one_transaction_need_a_trace(
 def test_transfer_within_a_transfer_has_its_own_reference(
     world: World, ask: Ask, token: Token, either_node: bool
 ) -> None:
-    """The thief's transfer of next to nothing carries his reference; its hook has a victim's signed payment made."""
+    """The thief makes a tiny transfer with the thief's reference. Its hook sends a victim's signed payment."""
     thief, victim, key = ask("100", token), world.safe(), world.stranger()
     recipient, contract = thief.recipient_address, token.contract_address
     mint(world, token, victim.address, AMOUNT)
@@ -116,7 +119,7 @@ def test_payment_within_a_transfer_counts_once(world: World, ask: Ask, token: To
 def test_fee_taken_on_arrival_is_not_credited(
     world: World, ask: Ask, token: Token, either_node: bool
 ) -> None:
-    """The token logs the whole transfer, and a fee of the recipient's in the same call."""
+    """In the same call, the token logs the full transfer and a fee that the recipient pays."""
     request = ask("100", token)
     before = world.chain.token_balance(token.contract_address, request.recipient_address)
     data = transfer_data(request.recipient_address, AMOUNT, bytes(request.reference))
@@ -135,7 +138,7 @@ def test_fee_taken_on_arrival_is_not_credited(
 
 @pytest.mark.parametrize("token", ["ArrivalFeeToken"], indirect=True)
 def test_two_payments_with_a_fee_on_arrival_both_count(world: World, ask: Ask, token: Token) -> None:
-    """A fee is no money that the recipient sent out before the second one."""
+    """A fee is not money that the recipient sent out before the second payment."""
     first, second, safe = ask("100", token), ask("50", token), world.safe()
     mint(world, token, safe.address, 2 * AMOUNT)
     sent = safe.send(
@@ -153,7 +156,7 @@ def test_two_payments_with_a_fee_on_arrival_both_count(world: World, ask: Ask, t
 
 @pytest.mark.parametrize("token", ["SharesToken"], indirect=True)
 def test_logged_amount_of_a_shares_token_counts(world: World, ask: Ask, token: Token) -> None:
-    """Rounding leaves less than one unit of it at the sender, which no log shows."""
+    """Rounding leaves less than one unit with the sender. No log shows this."""
     request, contract = ask("100", token), token.contract_address
     mint(world, token, world.chain.payer, AMOUNT)
     before = world.chain.token_balance(contract, request.recipient_address)

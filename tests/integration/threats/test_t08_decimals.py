@@ -1,4 +1,4 @@
-"""A payment in units of 6 decimals counts as that in a token of 18."""
+"""In a token with 18 decimals, a payment in units of 6 decimals counts only as that tiny amount."""
 
 from collections.abc import Callable
 

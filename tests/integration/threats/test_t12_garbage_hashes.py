@@ -1,4 +1,4 @@
-"""Invented hashes cost no more lookups than the few payments that may be open at once."""
+"""Invented hashes cause no more lookups than the limit on open payments allows."""
 
 import secrets
 from collections.abc import Callable, Collection, Sequence
@@ -16,7 +16,7 @@ HASHES = 30
 
 
 class Counting:
-    """The client of the chain, which counts the queried transactions."""
+    """The chain's client, which counts the transactions that it looks up."""
 
     def __init__(self, chain: Chain) -> None:
         self.asked = 0

@@ -1,4 +1,4 @@
-"""The page shows the whole address, since attackers imitate its beginning and end."""
+"""The page shows the whole address, because attackers imitate the beginning and the end."""
 
 from collections.abc import Callable
 

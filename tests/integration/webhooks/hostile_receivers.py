@@ -1,6 +1,7 @@
-"""Receivers that do what they can to hold a worker, in a process of their own: its memory is not the worker's.
+"""Receivers that try to block a worker. They run in a separate process, so that the worker's memory can be measured.
 
-`python -m tests.integration.webhooks.hostile_receivers` prints {behaviour: port} and serves until its input ends.
+`python -m tests.integration.webhooks.hostile_receivers` prints {behaviour: port} and serves until its input
+ends.
 """
 
 import gzip
@@ -126,12 +127,12 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
 
 
 def main() -> None:
-    """Serve each behaviour on a port of its own."""
+    """Serve each behaviour on its own port."""
     with ExitStack() as stack:
         ports = {behave.__name__: stack.enter_context(raw_server(behave)).port for behave in BEHAVIOURS}
         nobody = socket.create_server(
             ("127.0.0.1", 0), backlog=0
-        )  # takes connections, and never accepts them
+        )  # queues connections, but never accepts them
         stack.callback(nobody.close)
         print(json.dumps({**ports, "half_open": nobody.getsockname()[1]}), flush=True)
         sys.stdin.read()

@@ -1,4 +1,4 @@
-"""Receivers that do what they can to hold a worker: each attempt ends in time, and the memory stays where it was."""
+"""Receivers try to block a worker. Each attempt ends in time, and the memory doesn't grow."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def test_each_attempt_ends_within_10_5_seconds_with_flat_memory(
     ]
     assert {name for name, _ in calls} == STATUS.keys()
     with ThreadPoolExecutor(len(calls) * AT_ONCE_OF_EACH) as pool:
-        # What the threads and the certificates take once is not what the receivers take.
+        # Let threads and certificates use their memory first, so that it isn't counted for the receivers.
         list(pool.map(time.sleep, [0.05] * len(calls) * AT_ONCE_OF_EACH))
         post("https://127.0.0.1:9/", b"", {}, rules=RULES)
         before = peak = _resident_bytes()
@@ -84,8 +84,8 @@ def _timed(url: str) -> tuple[Answer, float]:
 
 
 def _resident_bytes() -> int:
-    """Return how much memory this process holds."""
+    """Return the resident memory of this process in bytes."""
     status = Path("/proc/self/statm")
     if not status.exists():
-        return 0  # not Linux: nothing is asserted of the memory there
+        return 0  # not Linux: the test doesn't check the memory
     return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

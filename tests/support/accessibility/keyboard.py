@@ -1,9 +1,9 @@
-"""The keyboard alone: Tab to what is wanted, seeing all the way where one is, and Enter."""
+"""Use the page by keyboard alone: press Tab up to an element, with a visible focus at each step, then Enter."""
 
 from playwright.sync_api import Frame, Page
 
 MOST_TABS = 60
-# A heading has no ring, since nothing can be done with it; it has only to be in view.
+# A heading can't be operated, so it needs no focus ring. It must only be in view.
 _FOCUS = """() => {
   let { activeElement: element } = document;
   while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
@@ -18,13 +18,13 @@ _FOCUS = """() => {
 
 
 def is_focus_seen(page: Page | Frame) -> bool:
-    """Whether what has the focus is in view and, where it can be operated, marked."""
+    """Whether the focused element is in view and, if it can be operated, has a focus ring."""
     focus = page.evaluate(_FOCUS)
     return focus is not None and bool(focus["isSeen"])
 
 
 def reach(page: Page, *texts: str, inside: Frame | None = None) -> None:
-    """Go to what says all this by the Tab key, in this frame or the page itself."""
+    """Press Tab until an element with all these texts has the focus, in this frame or in the page."""
     document = inside or page
     for _ in range(MOST_TABS):
         focus = document.evaluate(_FOCUS)

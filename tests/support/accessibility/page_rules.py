@@ -1,4 +1,4 @@
-"""The rules for every state of the page: axe-core's, room for large text and narrow windows, one status."""
+"""Rules for every state of the page: axe-core's, room for large text and narrow windows, and one status region."""
 
 from functools import cache
 from pathlib import Path
@@ -11,22 +11,22 @@ from demo.services.process import LOCAL
 from tests.browsing import DESKTOP, PHONE
 from tests.pictures import picture
 
-# WCAG 1.4.12, on everything, and text alone at 200 %.
+# The text spacing of WCAG 1.4.12 for all elements, and text at 200 %.
 SPACED = "* { line-height: 1.5; letter-spacing: .12em; word-spacing: .16em } p { margin-bottom: 2em }"
 LARGE = "html { font-size: 200% }"
 RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     "resultTypes": ["violations"],
-    # Of WCAG 2.2, but not on in axe by itself.
+    # This rule is part of WCAG 2.2, but axe turns it off by default.
     "rules": {"target-size": {"enabled": True}},
 }
 _BY_NIGHT = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "resultTypes": ["violations"]}
 _ON_A_PHONE = {"runOnly": {"type": "rule", "values": ["color-contrast", "target-size"]}}
-# Without scripts the page renews itself, and offers a link to itself that does not (WCAG 2.2.1).
+# Without scripts, the page reloads itself. It has a link to a version that doesn't (WCAG 2.2.1).
 _STILL = "!!document.querySelector('a[href*=\"?still\"]')"
 _VIOLATIONS = """options => axe.run(document, options).then(({ violations }) => violations.flatMap(
   ({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} at ${target.join(" ")}: ${failureSummary}`)))"""
-# Not an inline style, which the page's policy refuses: a sheet that is built and taken away again.
+# The page's policy blocks inline styles. So a style sheet is added and removed again.
 _WIDEST = """css => {
   const before = [...document.adoptedStyleSheets];
   const sheet = new CSSStyleSheet();
@@ -45,7 +45,7 @@ _WIDEST = """css => {
   document.adoptedStyleSheets = before;
   return found;
 }"""
-# What is wrong with a field is read together with the field.
+# A field's error is read with the field, so it doesn't count as a status.
 _STATUSES = """() => [...document.querySelectorAll("[role=status],[role=alert],[role=log],[aria-live],output")]
   .map(({ id }) => id).filter((id) => !document.querySelector(`[aria-describedby~="${id}"]`))"""
 
@@ -57,19 +57,19 @@ def _axe() -> str:
 
 
 def open_bare(page: Page, url: str) -> None:
-    """Open the address as a browser without scripts reads it; only what looks at the page runs there afterwards."""
+    """Open the page as a browser without scripts shows it. Afterwards, only the test's own scripts run."""
     switch = page.context.new_cdp_session(page)
     switch.send("Emulation.setScriptExecutionDisabled", {"value": True})
     page.goto(url)
     switch.send("Emulation.setScriptExecutionDisabled", {"value": False})
-    # What looks at the page takes this for hidden, whatever the browser shows.
+    # The checks treat this element as hidden, even if the browser shows it.
     page.evaluate(
         "document.body.querySelectorAll('noscript').forEach((one) => one.replaceWith(...one.childNodes))"
     )
 
 
 def assert_accessible(page: Page) -> None:
-    """Check the page against all rules: in light and dark, wide and narrow, with large and spaced text."""
+    """Check all rules: in light and dark colours, wide and narrow windows, with large and spaced text."""
     picture(page)
     page.set_viewport_size(DESKTOP)
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
@@ -85,7 +85,7 @@ def assert_accessible(page: Page) -> None:
 
 
 def assert_fits(page: Page) -> None:
-    """Nothing sticks out sideways in narrow windows, nor with text spaced or enlarged as customers may have it.
+    """Check that nothing is wider than a narrow window, or than the window with spaced or enlarged text.
 
     A window of 1280 px is 640 px wide at 200 %, and 320 px at 400 % (WCAG 1.4.4, 1.4.10).
     """
@@ -96,8 +96,8 @@ def assert_fits(page: Page) -> None:
 
 
 def violations(page: Page | Frame, options: dict[str, Any]) -> list[str]:
-    """Return what axe finds in this document alone, in words."""
-    # It is large: once for each document, not for each state of it.
+    """Return axe's findings in this document as texts, without those in frames."""
+    # axe is large, so it is loaded once per document, not once per state.
     if not page.evaluate("'axe' in window"):
         page.evaluate(_axe())
     found: list[str] = page.evaluate(_VIOLATIONS, options)
@@ -106,12 +106,12 @@ def violations(page: Page | Frame, options: dict[str, Any]) -> list[str]:
 
 
 def widest(page: Page | Frame, css: str) -> list[str]:
-    """Return what sticks out sideways with this style added, in the window as it is."""
+    """Return the elements that are wider than the current window, with this style added."""
     found: list[str] = page.evaluate(_WIDEST, css)
     return found
 
 
 def demand_none(found: list[str], where: str) -> None:
-    """Fail with all that was found."""
+    """Fail with a list of the findings, if there are any."""
     if found:
         raise AssertionError("\n".join([f"{where}:", *found]))

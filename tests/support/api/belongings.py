@@ -1,4 +1,4 @@
-"""One of everything that a merchant can have, on a chain that is not there: calls that end before it need no other."""
+"""One object of each kind that a merchant can have. Their chain has no node, so they suit calls that need none."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from webhooks.models import Delivery, Event
 
 
 def belongings(owner: Merchant) -> dict[str, Any]:
-    """Make one of everything that a merchant can have; return the ids by name. The chain has no node."""
+    """Create one object of each kind that a merchant can have; return their ids by name. The chain has no node."""
     chain, _ = Chain.objects.get_or_create(
         id=8453, defaults={"name": "Base", "chain_type": "evm", "native_symbol": "ETH"}
     )

@@ -1,4 +1,4 @@
-"""A caller that sends exactly the bytes it is told to, under exactly the headers it is told to."""
+"""A client that sends exactly the given bytes with exactly the given headers."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,7 +18,7 @@ Raw = Callable[..., Any]
 
 @pytest.fixture
 def raw(api_key: tuple[ApiKey, str]) -> Raw:
-    """Send a body as it is with Alice's key; return Django's response."""
+    """Return a function that sends a body unchanged, with Alice's key, and returns Django's response."""
     client = Client(raise_request_exception=False)
 
     def send(
@@ -38,7 +38,7 @@ def raw(api_key: tuple[ApiKey, str]) -> Raw:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Wait for Redis as long as a busy machine needs; how short the service's own patience is has its own test."""
+    """Wait longer for Redis, for busy machines. Another test checks the service's own short time limit."""
     monkeypatch.setattr(rate_limits, "_TIMEOUT_SECONDS", 20.0)
     rate_limits._in_redis.cache_clear()
     rate_limits._redis.responded()
@@ -52,7 +52,7 @@ def nothing_stored() -> bool:
 
 
 def error_of(response: Any) -> dict[str, Any]:
-    """Return the error, having checked that it has every field of the promised shape."""
+    """Check that the error has every documented field; return it."""
     assert response["Content-Type"] == "application/json"
     body = response.json()
     assert set(body) == {"error"}

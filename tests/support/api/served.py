@@ -1,4 +1,4 @@
-"""One object of each kind that the API answers, and the running service to ask for them."""
+"""One object of each kind that the API returns, and a running service that returns them."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ WALLET = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 @dataclass(frozen=True)
 class Objects:
-    """Their ids, and what a caller has to know to ask for more."""
+    """The objects' ids, and the values needed for further calls."""
 
     request: str
     payment: str
@@ -36,7 +36,7 @@ class Objects:
 
 
 def prepare(key: str, merchant: Merchant, token: Token, order: Callable[..., dict[str, Any]]) -> Objects:
-    """Make one of each, by the API itself where it has a call for it."""
+    """Create one object of each kind, through the API if it has a call for it."""
     client = Client(headers={"X-API-Key": key})
 
     def call(method: str, path: str, body: dict[str, Any]) -> Any:
@@ -46,7 +46,7 @@ def prepare(key: str, merchant: Merchant, token: Token, order: Callable[..., dic
 
     body = order(description="Two loaves", metadata={"customer": "c-42"}, external_id="order-1001")
     request = call("POST", "/api/payment-requests", body)
-    # Nobody listens there, so that deliveries fail at once.
+    # No server listens there, so deliveries fail immediately.
     call("PUT", "/api/webhooks", {"url": f"http://127.0.0.1:{free_port()}/"})
     paid = call("POST", "/api/payment-requests", order())
     call("POST", f"/api/test/payment-requests/{paid['id']}/simulate", {"outcome": "paid"})
@@ -76,7 +76,7 @@ def prepare(key: str, merchant: Merchant, token: Token, order: Callable[..., dic
 
 
 class Service:
-    """The web process, as in production, on a loopback address."""
+    """The web process as in production, on the loopback interface."""
 
     def __init__(self, log: Path, **settings: str) -> None:
         port = free_port()

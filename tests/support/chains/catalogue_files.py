@@ -1,4 +1,4 @@
-"""Catalogue files for the tests, and the command that loads them."""
+"""Catalogue files for tests, and the command that loads them."""
 
 import json
 from io import StringIO
@@ -13,14 +13,14 @@ USDC_ON_BASE = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 
 
 def token(**different: Any) -> dict[str, Any]:
-    """Return a good token entry with whatever is to differ; a value of `...` leaves the field out."""
+    """Return a valid token entry with these changes. The value `...` removes a field."""
     return _merged(
         {"symbol": "USDC", "name": "USD Coin", "decimals": 6, "contract_address": USDC_ON_BASE}, different
     )
 
 
 def chain(**different: Any) -> dict[str, Any]:
-    """Return a good chain entry with whatever is to differ; a value of `...` leaves the field out."""
+    """Return a valid chain entry with these changes. The value `...` removes a field."""
     good = {
         "id": 8453,
         "name": "Base",
@@ -42,7 +42,7 @@ def _merged(good: dict[str, Any], different: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(directory: Path, content: Any) -> Path:
-    """Write a catalogue file: text and bytes as they are, anything else as the JSON of these chains."""
+    """Write a catalogue file. Text and bytes are written unchanged, anything else as the JSON of these chains."""
     path = directory / "catalogue.json"
     if isinstance(content, bytes):
         path.write_bytes(content)
@@ -54,12 +54,12 @@ def write(directory: Path, content: Any) -> Path:
 
 
 def load(path: Path, *options: str) -> str:
-    """Run the command and return what it says; raises CommandError."""
+    """Run the command; return its output. Raises CommandError."""
     said = StringIO()
     call_command("load_catalogue", str(path), *options, stdout=said)
     return said.getvalue()
 
 
 def everything() -> list[Any]:
-    """Return all that the catalogue's tables hold."""
+    """Return all rows of the catalogue's tables."""
     return [*Chain.objects.order_by("pk").values(), *Token.objects.order_by("pk").values()]

@@ -1,4 +1,4 @@
-"""Deposit addresses on the local chain: the factory, what is sent to the addresses, and sweeps."""
+"""Deposit addresses on the local chain: the factory, payments to the addresses, and sweeps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,13 +39,13 @@ def call_data(signature: str, *arguments: Any) -> bytes:
 
 
 def forwarder_sweep(token: str) -> bytes:
-    """Return the call of a forwarder's own `sweep`; `token` is empty for the native coin."""
+    """Return the call to a forwarder's own `sweep`. An empty `token` means the native coin."""
     return call_data("sweep(address)", token or NATIVE)
 
 
 @dataclass
 class DepositWorld:
-    """The local chain with the factory; `strangers_key` sends everything, and belongs to no merchant."""
+    """The local chain with the factory. `strangers_key` sends everything and belongs to no merchant."""
 
     chain: LocalChain
     strangers_key: str = field(default_factory=lambda: "0x" + bytes(Account.create().key).hex())
@@ -61,7 +61,7 @@ class DepositWorld:
         return str(Account.from_key(self.strangers_key).address)
 
     def call(self, to: str, data: bytes = b"", *, value: int = 0, gas: int = 8_000_000) -> dict[str, Any]:
-        """Have the stranger send a transaction; return its receipt, whether or not it succeeded."""
+        """Have the stranger send a transaction; return its receipt, even if it failed."""
         transaction = {
             "chainId": self.chain.chain_id,
             "to": to,
@@ -94,7 +94,7 @@ class DepositWorld:
         assert self.succeeded(to, value=units)
 
     def sweep(self, *rows: tuple[str, Deposit, str], gas_per_sweep: int = GAS_PER_SWEEP) -> dict[str, Any]:
-        """Have the stranger sweep these (recipient, deposit, token) by the factory; return the receipt."""
+        """Have the stranger sweep these (recipient, deposit, token) with the factory; return the receipt."""
         sweeps = [Sweep(recipient, deposit.salt, token) for recipient, deposit, token in rows]
         call = sweep_call(sweeps, gas_per_sweep=gas_per_sweep)
         return self.call(call.to, call.data)

@@ -1,4 +1,4 @@
-"""A node on the loopback interface that misbehaves as a test asks it to, or passes on what a real one says."""
+"""A node on the loopback interface. It misbehaves as a test says, or forwards a real node's responses."""
 
 import json
 from contextlib import AbstractContextManager
@@ -14,7 +14,7 @@ CHAIN_ID = 31337
 
 
 class Exchange(loopback.Exchange):
-    """One HTTP request to the node, and the ways to answer it."""
+    """One HTTP request to the node, and the ways to respond to it."""
 
     def __init__(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         super().__init__(handler, body)
@@ -29,7 +29,7 @@ class Exchange(loopback.Exchange):
         return [question["method"] for question in self.questions] == ["eth_chainId"]
 
     def results(self, *results: Any) -> None:
-        """Answer each question with a result, in order."""
+        """Respond to each call with a result, in order."""
         answers = [
             {"jsonrpc": "2.0", "id": question["id"], "result": result}
             for question, result in zip(self.questions, results, strict=True)
@@ -37,20 +37,20 @@ class Exchange(loopback.Exchange):
         self.reply(answers if isinstance(self.asked, list) else answers[0])
 
     def forward(self, url: str) -> None:
-        """Answer what a real node answers."""
+        """Respond with a real node's response."""
         answer = requests.post(url, data=self.body, headers={"Content-Type": "application/json"}, timeout=30)
         self.send(answer.status_code, answer.content, Content_Type="application/json")
 
 
 def payment_questions(node: Scripted) -> list[Exchange]:
-    """Return the requests beyond the identity of the chain."""
+    """Return the requests other than those for the chain's identity."""
     return [exchange for exchange in node.heard if not exchange.is_identity]
 
 
 def serving(
     behave: Behaviour, *, chain_id: int = CHAIN_ID, path: str = ""
 ) -> AbstractContextManager[Scripted]:
-    """Run a node that tells its chain id truthfully and answers everything else as `behave` does."""
+    """Run a node that returns its true chain id. `behave` responds to everything else."""
 
     def answer(exchange: Exchange) -> None:
         if exchange.is_identity:

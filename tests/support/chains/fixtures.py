@@ -1,4 +1,4 @@
-"""A chain of its own for the tests that rewrite history."""
+"""Separate chains for tests that reorganise blocks."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.chain import LocalChain
 
 @pytest.fixture(scope="session")
 def own_chain() -> Iterator[LocalChain]:
-    """A second chain, with another id, whose blocks a test may take back."""
+    """A second chain, with another id. Tests can undo its blocks."""
     running = anvil.start(chain_id=31338, slots_in_an_epoch=1)
     try:
         yield LocalChain.prepare(running.url, running.chain_id)
@@ -20,7 +20,7 @@ def own_chain() -> Iterator[LocalChain]:
 
 @pytest.fixture
 def reorganised_chain() -> Iterator[LocalChain]:
-    """A chain of this test's own, long enough that what is undone never reaches the tokens' deployment."""
+    """A chain for one test. It is so long that no reorganisation reaches the tokens' deployment."""
     running = anvil.start()
     try:
         own = LocalChain.prepare(running.url, running.chain_id)

@@ -1,4 +1,4 @@
-"""anvil answers a sent transaction a moment before it has mined it; who looks at once has to wait for the receipt."""
+"""Wait until anvil has mined a transaction: it responds to a sent transaction shortly before it has mined it."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ from tests.chain import LocalChain
 
 
 def mined(chain: LocalChain, transaction_hash: str) -> str:
-    """Return the hash once the transaction is in a block, without adding one."""
+    """Wait until the transaction is in a block, without mining one; return its hash."""
     pause, deadline = threading.Event(), time.monotonic() + 10
     while time.monotonic() < deadline:
         if chain.rpc("eth_getTransactionReceipt", transaction_hash) is not None:

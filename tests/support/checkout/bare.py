@@ -1,4 +1,4 @@
-"""A browser without scripts on the pages of sending by hand: what it reads, sends and signs."""
+"""A browser without scripts on the pages for paying by hand: it reads, sends and signs."""
 
 import html
 import re
@@ -16,7 +16,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class Bare:
-    """A browser without scripts on one request's pages: it follows links and sends forms, and keeps no cookie."""
+    """A browser without scripts on one request's pages. It follows links, sends forms and stores no cookies."""
 
     def __init__(self, order: dict[str, Any]) -> None:
         self.start = f"/pay/{order['shortcode']}/by-hand"
@@ -38,7 +38,7 @@ class Bare:
         return page, text_on(self.open(page))
 
     def prove(self, chain: LocalChain, key: str | None = None) -> str:
-        """Have an address prove itself; return the page that then says where to send."""
+        """Have an address prove itself; return the next page, which shows where to send the money."""
         page, text = self.text_for(Account.from_key(key or chain.payer_key).address)
         answer = self.send(page, signature=sign(text, key or chain.payer_key))
         assert (answer.status_code, answer["Location"]) == (303, page)
@@ -51,7 +51,7 @@ class Bare:
 
 
 def text_on(answer: Any) -> str:
-    """Return the text to sign as the browser would copy it."""
+    """Return the text to sign, as the browser would copy it."""
     found = re.search(r'<pre [^>]*id="proof-text"[^>]*>(.*?)</pre>', answer.content.decode(), re.DOTALL)
     assert found, answer.content.decode()
     return html.unescape(found[1])

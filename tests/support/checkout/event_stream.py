@@ -1,4 +1,4 @@
-"""A browser's side of a stream of server-sent events."""
+"""The browser's end of a stream of server-sent events."""
 
 import threading
 from contextlib import suppress
@@ -11,7 +11,7 @@ import requests
 
 @dataclass(frozen=True)
 class Event:
-    """One event, or a comment, whose `name` is empty."""
+    """One event, or a comment. A comment's `name` is empty."""
 
     name: str
     id: str
@@ -20,7 +20,7 @@ class Event:
 
 
 class EventStream:
-    """An open stream whose events are collected by a thread."""
+    """An open stream. A thread collects its events."""
 
     def __init__(self, url: str, **headers: str) -> None:
         self.events: Queue[Event] = Queue()

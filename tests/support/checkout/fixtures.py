@@ -1,4 +1,4 @@
-"""A payment request as the customer meets it."""
+"""A payment request as the customer sees it."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ Create = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def checkout(api: Api, order: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Return a maker of payment requests by the API; gives the created object."""
+    """Return a function that creates payment requests by the API and returns the response."""
 
     def create(**different: Any) -> dict[str, Any]:
         response = api.post("/api/payment-requests", order(**different))
@@ -33,7 +33,7 @@ def checkout(api: Api, order: Callable[..., dict[str, Any]]) -> Callable[..., di
 
 @pytest.fixture
 def receipt(checkout: Create, chain: Chain, merchant: Merchant) -> Callable[..., str]:
-    """Return a maker of completed requests, which gives the path of the receipt."""
+    """Return a function that makes completed requests and returns the receipt's path."""
 
     def make(payments: int = 1, **different: Any) -> str:
         Chain.objects.filter(pk=chain.pk).update(explorer_url=EXPLORER)

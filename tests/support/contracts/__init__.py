@@ -1,4 +1,4 @@
-"""The published contracts of real smart accounts, from npm packages pinned beside this file, at their first use."""
+"""The published contracts of real smart accounts. On first use, they are installed from pinned npm packages."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from demo.services.process import LOCAL
 
 @cache
 def creation_code(package: str, path: str) -> bytes:
-    """Return the code that deploys the contract whose artifact is at `path` in the package."""
+    """Return the deployment code of the contract whose artifact is at `path` in the package."""
     file = _modules() / package / path
     if file.suffix == ".json":
         artifact: dict[str, Any] = json.loads(file.read_text())

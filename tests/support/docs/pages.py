@@ -1,4 +1,4 @@
-"""Reading the project's own pages: their fenced samples, tables and links."""
+"""Read the project's own pages: their fenced samples, tables and links."""
 
 import re
 from collections.abc import Iterator
@@ -25,29 +25,29 @@ def samples(page: Path, language: str) -> list[str]:
 
 
 def sample_with(page: Path, language: str, words: str) -> str:
-    """Return the one fenced block that holds `words`."""
+    """Return the only fenced block that contains `words`."""
     (found,) = [block for block in samples(page, language) if words in block]
     return found
 
 
 def table_rows(page: Path) -> Iterator[list[str]]:
-    """Yield the cells of each row of each table, headings included."""
+    """Yield the cells of each table row, including the headings."""
     for line in page.read_text().splitlines():
         if line.startswith("|"):
             yield [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
 def rows_by_code(page: Path) -> dict[str, list[str]]:
-    """Return the rows whose first cell is one `code`, by that code."""
+    """Return the rows whose first cell is a `code`, by that code."""
     named = ((re.fullmatch(r"`([^`]+)`", row[0]), row) for row in table_rows(page))
     return {match[1]: row for match, row in named if match}
 
 
 def unknown_tests(cell: str) -> list[str]:
-    """Return the tests that a cell of a page links to and that don't exist.
+    """Return the missing tests that a page's cell links to.
 
     Raises:
-        ValueError: The cell links to no test, or to something else.
+    ValueError: The cell links to no test, or to something else.
     """
     python = re.findall(r"\[`(\w+)`\]\(\.\./(tests/[\w/]+\.py)\)", cell)
     script = re.findall(r"\[\"([^\]]+)\"\]\(\.\./(checkout/frontend/tests/[\w/-]+\.test\.ts)\)", cell)
@@ -63,7 +63,7 @@ def unknown_tests(cell: str) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page: those that GitHub makes of its headings, and its own (`<a id="…">`)."""
+    """Return the anchors of a page: GitHub's for the headings, and its own (`<a id="…">`)."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     found: set[str] = set(re.findall(r'<a id="([^"]+)"></a>', text))
     for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):

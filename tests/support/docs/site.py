@@ -1,4 +1,4 @@
-"""The documentation site, built once for all processes of a test run."""
+"""The documentation site, built once for all test processes."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ WEBSITE = REPOSITORY / "website"
 
 
 def build(folder: Path, docs: Path = REPOSITORY / "docs") -> "subprocess.CompletedProcess[str]":
-    """Build the site of these pages into `folder`, as `make docs` does."""
+    """Build the site from these pages into `folder`, as `make docs` does."""
     if not (WEBSITE / "node_modules" / "mermaid").exists():
         node.npm_ci(WEBSITE)
     program = (
@@ -47,7 +47,7 @@ def built() -> Path:
 
 
 def addresses(site: Path) -> list[str]:
-    """Return the paths of all pages, each with a slash at its end."""
+    """Return the paths of all pages, each with a slash at the end."""
     return sorted(
         "/" + "".join(f"{part}/" for part in page.parent.relative_to(site).parts)
         for page in site.rglob("index.html")

@@ -1,4 +1,4 @@
-"""A shop on an origin of its own, which the merchant registered."""
+"""A shop on its own origin, which the merchant registered."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ def running_shop() -> Iterator[Shop]:
 
 @pytest.fixture
 def shop(running_shop: Shop, merchant: Merchant) -> Shop:
-    """Alice's shop, whose origin is registered."""
+    """Alice's shop, with a registered origin."""
     running_shop.pages.clear()
     running_shop.referrers.clear()
     Merchant.objects.filter(pk=merchant.pk).update(

@@ -1,11 +1,11 @@
-"""A shop's web pages, on an origin of their own."""
+"""The web pages of a shop, on their own origin."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.loopback import Exchange, scripted
 
-# As strict as a careful shop's: our script needs its own address and the frame, and nothing else.
+# As strict as a careful shop's policy. Our script needs only its own URL and the frame.
 POLICY = (
     "default-src 'none'; script-src 'nonce-shop' {checkout}; frame-src {checkout}; style-src 'nonce-shop'; "
     "img-src 'self' data:; connect-src 'none'; base-uri 'none'"
@@ -46,12 +46,12 @@ class Shop:
         self.referrers: dict[str, str | None] = {}
 
     def put(self, path: str, html: str, policy: str = "") -> str:
-        """Serve `html` at `path`; return its address."""
+        """Serve `html` at `path`; return its URL."""
         self.pages[path] = (html, policy)
         return self.origin + path
 
     def sell(self, payment_url: str) -> str:
-        """Serve a page that offers this payment; return its address."""
+        """Serve a page that offers this payment; return its URL."""
         checkout = payment_url.split("/pay/")[0]
         page = PAGE.format(checkout=checkout, payment_url=payment_url)
         return self.put("/rye", page, POLICY.format(checkout=checkout))
@@ -59,7 +59,7 @@ class Shop:
 
 @contextmanager
 def open_shop() -> Iterator[Shop]:
-    """Serve a shop on a free port until the end."""
+    """Serve a shop on a free port."""
 
     def answer(exchange: Exchange) -> None:
         shop.referrers[exchange.path] = exchange.headers.get("referer")

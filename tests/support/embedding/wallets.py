@@ -18,7 +18,7 @@ _ANNOUNCED = """([name, icon]) => {
 
 
 def announce(page: Page, name: str, icon: str) -> None:
-    """Have such a wallet in each page from now on."""
+    """Add such a wallet to each page that is opened from now on."""
     page.add_init_script(f"({_ANNOUNCED})({json.dumps([name, icon])})")
 
 
@@ -43,6 +43,9 @@ _SIGNING = """([account, chainId]) => {
 
 
 def give_wallet(page: Page, chain: LocalChain) -> None:
-    """Have a wallet in each page from now on that sends on the real chain, once `confirmInWallet` is called."""
+    """Add a wallet to each page that is opened from now on.
+
+    It sends on the real chain after `confirmInWallet` is called.
+    """
     page.expose_function("sendOnChain", lambda transaction: chain.send(transaction))
     page.add_init_script(f"({_SIGNING})({json.dumps([chain.payer, hex(chain.chain_id)])})")

@@ -1,4 +1,4 @@
-"""A time of the nodes' own, and nodes before the local chain."""
+"""A clock for nodes, and nodes in front of the local chain."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,7 +12,7 @@ from tests.support.nodes.networks import ALLOWANCE
 
 
 class NodeTime:
-    """Seconds, which a test moves on."""
+    """A clock in seconds, which only tests advance."""
 
     now = 1000.0
 
@@ -27,12 +27,12 @@ def time() -> NodeTime:
 
 @pytest.fixture
 def nodes_of(local_chain: LocalChain) -> Iterator[Callable[[int], list[FaultProxy]]]:
-    """Return a starter of so many nodes before the local chain."""
+    """Return a function that starts this many nodes in front of the local chain."""
     with ExitStack() as stack:
         yield lambda count: [stack.enter_context(proxying(local_chain.url)) for _ in range(count)]
 
 
 @pytest.fixture
 def client_for(time: NodeTime) -> Callable[[list[FaultProxy]], EvmClient]:
-    """Return a maker of clients that know nothing yet of these nodes."""
+    """Return a function that makes clients without any knowledge of these nodes."""
     return lambda nodes: EvmClient([node.url for node in nodes], 31337, head_allowance=ALLOWANCE, clock=time)

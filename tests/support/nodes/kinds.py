@@ -1,7 +1,7 @@
-"""The kinds of nodes that deployments have: a rule about money is tested before each of them.
+"""The kinds of nodes that deployments have. A rule about money is tested with each kind.
 
-A test names the fixture `each_kind` (EVM) or `each_ledger_kind` (Solana). The chain in the catalogue then has these
-nodes, and the test runs once for each kind.
+A test uses the fixture `each_kind` (EVM) or `each_ledger_kind` (Solana). The chain in the catalogue then has
+these nodes, and the test runs once for each kind.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,9 +27,9 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Kind:
-    """The faults of a chain's nodes, in order; None is a node without any.
+    """The faults of a chain's nodes, in order; None is a node without faults.
 
-    `traces`: they trace, and where there are three so do two of them, so that traces can be agreed on.
+    `traces`: the nodes can trace. If there are three, at least two can, so that they can agree on a trace.
     """
 
     name: str
@@ -38,29 +38,29 @@ class Kind:
 
 
 def without_traces(exchange: Exchange) -> None:
-    """Refuse every method of the namespaces `debug_` and `trace_`."""
+    """Reject every method of the namespaces `debug_` and `trace_`."""
     call_by_call(untraced)(exchange)
 
 
 def limited(most: int, otherwise: Fault | None = None) -> Fault:
-    """Refuse batches of more than `most` calls, and answers of more than MOST_BYTES."""
+    """Reject batches of more than `most` calls, and responses of more than MOST_BYTES."""
     refuse = drpc if most > 1 else helius
     return small_batches(most, refuse, otherwise=small_answers(MOST_BYTES, otherwise=otherwise))
 
 
 def free(exchange: Exchange) -> None:
-    """Refuse batches at all, large answers, traces, and logs of more than ten blocks."""
+    """Reject all batches, large responses, traces, and log queries over more than ten blocks."""
     limited(1, free_plan(1, 10))(exchange)
 
 
-# One kind for each path of the code: a trace, no trace and all limits of a free plan, and agreement of unlike nodes.
-# Each limit by itself is tested in tests/integration/nodes.
+# One kind for each path in the code: with traces, without traces and with all limits of a free plan, and
+# different nodes that must agree. tests/integration/nodes tests each limit alone.
 KINDS = (
     Kind("with traces", (None,)),
     Kind("single calls without traces", (free,), traces=False),
     Kind("agreement of three unlike nodes", (limited(3), free, without_traces), traces=False),
 )
-# Solana has no traces, and most of its tests have one node without limits.
+# Solana has no traces. Most of its tests have one node without limits.
 LEDGER_KINDS = (
     Kind("single calls", (limited(1),)),
     Kind("agreement of three unlike nodes", (limited(1), None, limited(3))),
@@ -69,7 +69,7 @@ LEDGER_KINDS = (
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes of one kind before a chain."""
+    """Nodes of one kind in front of a chain."""
 
     kind: Kind
     proxies: Sequence[FaultProxy]
@@ -77,25 +77,25 @@ class Nodes:
 
     @property
     def traces(self) -> bool:
-        """Whether what traces show is believed."""
+        """Whether the service accepts these nodes' traces."""
         return self.kind.traces
 
 
 @contextmanager
 def nodes_of_kind(kind: Kind, upstream: str) -> Iterator[Nodes]:
-    """Run nodes of this kind before the node at `upstream`."""
+    """Run nodes of this kind in front of the node at `upstream`."""
     with ExitStack() as stack:
         proxies = [stack.enter_context(proxying(upstream)) for _ in kind.faults]
         for proxy, fault in zip(proxies, kind.faults, strict=True):
             if fault is not None:
                 proxy.break_with(fault)
-        # No address comes twice: clients remember what they learned about the nodes of earlier tests.
+        # Each URL is new, because clients remember earlier tests' nodes by URL.
         yield Nodes(kind, proxies, tuple(f"{proxy.url}/{next(_numbers)}" for proxy in proxies))
 
 
 @contextmanager
 def chain_with(kind: Kind, chain: Chain, upstream: str) -> Iterator[Nodes]:
-    """Run nodes of this kind, and name them in the catalogue as the chain's."""
+    """Run nodes of this kind and store them in the catalogue as the chain's."""
     with nodes_of_kind(kind, upstream) as nodes:
         chain.rpc_urls = list(nodes.urls)
         chain.save(update_fields=["rpc_urls"])

@@ -1,4 +1,4 @@
-"""The limits of real nodes' free plans, for a proxy before the local chain."""
+"""The limits of real nodes' free plans, for a proxy in front of the local chain."""
 
 import json
 from collections.abc import Callable
@@ -10,25 +10,25 @@ TRACES = ("debug_", "trace_")
 
 
 def drpc(exchange: Exchange) -> None:
-    """HTTP 500 for the whole batch."""
+    """Reject the whole batch with HTTP 500."""
     text = "Batch of more than 3 requests are not allowed on free tier, to use this feature register paid account"
     exchange.send(500, json.dumps({"message": text, "code": 31}).encode())
 
 
 def helius(exchange: Exchange) -> None:
-    """HTTP 403 for the whole batch."""
+    """Reject the whole batch with HTTP 403."""
     error = {"code": -32403, "message": "Batch requests are only available for paid plans"}
     exchange.send(403, json.dumps({"jsonrpc": "2.0", "error": error}).encode())
 
 
 def one_error(exchange: Exchange) -> None:
-    """One JSON-RPC error for the whole batch, with status 200."""
+    """Return one JSON-RPC error for the whole batch, with status 200."""
     error = {"code": -32600, "message": "batch limit exceeded"}
     exchange.send(200, json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode())
 
 
 def too_few(exchange: Exchange) -> None:
-    """Answers to the first calls alone."""
+    """Return only the first response of the batch."""
     exchange.reply(exchange.truth()[:1])
 
 
@@ -36,7 +36,7 @@ REFUSALS: dict[str, Refusal] = {"drpc": drpc, "helius": helius, "one error": one
 
 
 def small_batches(most: int, refuse: Refusal = drpc, otherwise: Fault | None = None) -> Fault:
-    """Refuse a batch of more than `most` calls."""
+    """Reject batches of more than `most` calls."""
 
     def answer(exchange: Exchange) -> None:
         if len(exchange.questions) > most:
@@ -50,17 +50,17 @@ def small_batches(most: int, refuse: Refusal = drpc, otherwise: Fault | None = N
 
 
 def by_status(exchange: Exchange) -> None:
-    """HTTP 413 for the whole request, as gateways before nodes answer."""
+    """Reject the whole request with HTTP 413, as gateways in front of nodes do."""
     exchange.send(413, b"<html>Payload Too Large</html>", Content_Type="text/html")
 
 
 def by_words(exchange: Exchange) -> None:
-    """Another HTTP status for the whole request, and the reason in JSON."""
+    """Reject the whole request with HTTP 400 and the reason in JSON."""
     exchange.send(400, b'{"jsonrpc": "2.0", "error": {"code": -32602, "message": "Response size exceeded"}}')
 
 
 def by_one_error(exchange: Exchange) -> None:
-    """One JSON-RPC error for the whole request, with status 200."""
+    """Return one JSON-RPC error for the whole request, with status 200."""
     ids = [question["id"] for question in exchange.questions]
     error = {"code": -32000, "message": "response is too big"}
     answer = {"jsonrpc": "2.0", "id": ids[0] if len(ids) == 1 else None, "error": error}
@@ -71,7 +71,7 @@ TOO_LARGE: list[Callable[[Exchange], None]] = [by_status, by_words, by_one_error
 
 
 def small_answers(most_bytes: int, refuse: Refusal = by_words, otherwise: Fault | None = None) -> Fault:
-    """Refuse to send an answer of more than `most_bytes`."""
+    """Reject requests whose response is larger than `most_bytes`."""
 
     def answer(exchange: Exchange) -> None:
         if len(json.dumps(exchange.truth())) > most_bytes:
@@ -85,7 +85,7 @@ def small_answers(most_bytes: int, refuse: Refusal = by_words, otherwise: Fault 
 
 
 def call_by_call(answer_one: Callable[[Json, Json], Json | None]) -> Fault:
-    """The truth, but for the calls of which `answer_one` gives another answer, from the question and the truth."""
+    """Forward everything, but replace a call's response if `answer_one(call, response)` returns another."""
 
     def answer(exchange: Exchange) -> None:
         answers = []
@@ -98,7 +98,7 @@ def call_by_call(answer_one: Callable[[Json, Json], Json | None]) -> Fault:
 
 
 def narrow_logs(*, blocks: int | None = None, results: int | None = None) -> Fault:
-    """Refuse a query for the logs of more than so many blocks, or with more than so many results."""
+    """Reject log queries over more than `blocks` blocks or with more than `results` results."""
 
     def limit(question: Json, truth: Json) -> Json | None:
         if question["method"] != "eth_getLogs":
@@ -117,7 +117,7 @@ def narrow_logs(*, blocks: int | None = None, results: int | None = None) -> Fau
 
 
 def untraced(question: Json, _: Json) -> Json | None:
-    """The word for a method that the plan does not include."""
+    """Return the error for a method that the plan doesn't include."""
     if not question["method"].startswith(TRACES):
         return None
     return {
@@ -129,7 +129,7 @@ def untraced(question: Json, _: Json) -> Json | None:
 
 
 def free_plan(most: int, blocks: int) -> Fault:
-    """Small batches, narrow ranges and no traces, all at once."""
+    """Limit batches and block ranges, and reject traces, all at once."""
     narrow = narrow_logs(blocks=blocks)
 
     def answer(exchange: Exchange) -> None:
@@ -142,7 +142,7 @@ def free_plan(most: int, blocks: int) -> Fault:
 
 
 def http_400_beyond(blocks: int) -> Fault:
-    """Refuse too wide a range by an HTTP status."""
+    """Reject too wide block ranges with HTTP 400."""
 
     def answer(exchange: Exchange) -> None:
         for question in exchange.questions:

@@ -22,19 +22,19 @@ MOST_GAS = 16_500_000
 
 @dataclass(frozen=True)
 class Shouter:
-    """The contract on a chain, with tokens of its own."""
+    """The contract on a chain, with its own tokens."""
 
     chain: LocalChain
 
     @classmethod
     def place(cls, chain: LocalChain) -> "Shouter":
-        """Put the contract on the chain and give it tokens."""
+        """Deploy the contract and give it tokens."""
         chain.rpc("anvil_setCode", ADDRESS, "0x" + CODE)
         deploy.mint(chain.url, chain.usdc, ADDRESS, 10**12)
         return cls(chain)
 
     def pay(self, logs: int, recipient: str, amount: int, tail: bytes = b"") -> str:
-        """Write so many logs and pay from the contract's own tokens; return the hash, once it is mined."""
+        """Write this many logs and pay with the contract's tokens; return the hash once it is mined."""
         transfer = "a9059cbb" + recipient[2:].lower().rjust(64, "0") + f"{amount:064x}" + tail.hex()
         data = f"0x{logs:064x}" + self.chain.usdc[2:].lower().rjust(64, "0") + transfer
         gas = min(200_000 + 450 * logs, MOST_GAS)

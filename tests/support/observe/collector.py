@@ -1,4 +1,4 @@
-"""An OpenTelemetry collector on this machine: it reads what the service exports as OTLP over HTTP."""
+"""A local OpenTelemetry collector. It receives the service's traces as OTLP over HTTP."""
 
 import gzip
 import threading
@@ -14,7 +14,7 @@ from tests.loopback import Exchange, scripted
 
 @dataclass(frozen=True)
 class Seen:
-    """A span that arrived. Ids are hexadecimal; `links` are the ids of traces."""
+    """A received span. Ids are hexadecimal. `links` are the ids of linked traces."""
 
     service: str
     name: str
@@ -28,9 +28,9 @@ class Seen:
 
 @dataclass
 class Collector:
-    """What arrived: spans, the requests' headers, and all of it as text. `status` is what it answers.
+    """The received spans and headers, and everything as text.
 
-    While `goes_on` is not set, it answers nothing.
+    `status` is the status of its responses. Until `goes_on` is set, it doesn't respond.
     """
 
     url: str = ""
@@ -47,7 +47,6 @@ class Collector:
 
 @contextmanager
 def running_collector() -> Iterator[Collector]:
-    """Serve it until the end."""
     collector = Collector()
     collector.goes_on.set()
 

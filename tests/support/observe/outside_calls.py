@@ -6,7 +6,7 @@ from config.observe.outside_calls import Kind, Outcome
 
 
 def calls_by_outcome(kind: Kind, name: str) -> dict[Outcome, float]:
-    """Return the calls counted so far, without outcomes that did not occur."""
+    """Return the number of calls so far by outcome, without outcomes that did not occur."""
     counts = {}
     for outcome in Outcome:
         labels = {"kind": kind, "name": name, "outcome": outcome}
@@ -16,7 +16,7 @@ def calls_by_outcome(kind: Kind, name: str) -> dict[Outcome, float]:
 
 
 def durations(kind: Kind, name: str) -> float:
-    """Return how many durations were observed so far."""
+    """Return the number of measured durations so far."""
     labels = {"kind": kind, "name": name}
     return REGISTRY.get_sample_value("quittance_outside_call_seconds_count", labels) or 0
 

@@ -1,4 +1,4 @@
-"""Prometheus' own tool, on the rules of deploy/observability and what /metrics returned."""
+"""Run promtool with the rules of deploy/observability on responses of /metrics."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from tests.support.docs.pages import REPOSITORY
 
 FOLDER = REPOSITORY / "deploy" / "observability"
 RULES = FOLDER / "alerts.yml"
-# Longer than any alert waits, and than the hour that the longest window covers.
+# Longer than the delay of any alert, and longer than the longest window (an hour).
 MINUTES = 75
 _COUNTS = ("counter", "histogram", "summary")
 
 
 def promtool() -> str:
-    """Return the program; without it a test is skipped, except in continuous integration."""
+    """Return promtool's path. Without it, the test is skipped, except in CI."""
     found = shutil.which("promtool")
     if found is None and not os.environ.get("CI"):
         pytest.skip("promtool is missing: install the package prometheus")
@@ -37,9 +37,9 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def series(before: str, after: str) -> list[dict[str, str]]:
-    """Return what Prometheus would see if, each minute, as much were counted as between these two answers.
+    """Return the series that Prometheus would see if the counters grew each minute as between these two responses.
 
-    Gauges have their value of `after`.
+    Gauges have their value in `after`.
     """
     earlier = {
         (sample.name, *sorted(sample.labels.items())): sample.value
@@ -60,7 +60,7 @@ def series(before: str, after: str) -> list[dict[str, str]]:
 
 
 def firing(before: str, after: str, folder: Path) -> set[str]:
-    """Return the names of the alerts that fire if it goes on like this."""
+    """Return the names of the alerts that fire if the counters continue to grow like this."""
     up = {"series": 'up{job="quittance-web", instance="web"}', "values": f"1x{MINUTES}"}
     names = alert_names()
     test = {
@@ -70,7 +70,8 @@ def firing(before: str, after: str, folder: Path) -> set[str]:
             {
                 "interval": "1m",
                 "input_series": [up, *series(before, after)],
-                # An expression for each, which promtool compares with "fires": what it reports as wrong does not.
+                # Each alert's expression is compared with "fires", which never matches. promtool reports the
+                # actual result.
                 "promql_expr_test": [
                     {
                         "expr": f'count(ALERTS{{alertname="{name}", alertstate="firing"}} ) or vector(0)',
@@ -82,7 +83,7 @@ def firing(before: str, after: str, folder: Path) -> set[str]:
             }
         ],
     }
-    file = folder / "faults.json"  # JSON is YAML as well
+    file = folder / "faults.json"  # JSON is valid YAML
     file.write_text(json.dumps(test))
     shown = run("test", "rules", str(file))
     text = shown.stdout + shown.stderr
@@ -92,7 +93,7 @@ def firing(before: str, after: str, folder: Path) -> set[str]:
 
 
 def _counts(text: str) -> dict[str, int]:
-    """Return how often each alert fires, read from what promtool reports for an expectation that never holds."""
+    """Return how often each alert fires, read from promtool's report of a failed comparison."""
     found = re.findall(r'alertname=\\"(\w+)\\".*?got:\s*\{\}\s+([\d.E+-]+)', text, re.DOTALL)
     return {name: int(float(count)) for name, count in found}
 

@@ -1,4 +1,4 @@
-"""A server that takes what the Sentry SDK sends, on this machine."""
+"""A local server that receives the Sentry SDK's data."""
 
 import gzip
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.loopback import listening
 
 @dataclass
 class Sentry:
-    """What arrived, as text."""
+    """The received data as text."""
 
     dsn: str = ""
     envelopes: list[str] = field(default_factory=list)
@@ -19,7 +19,7 @@ class Sentry:
 
 @contextmanager
 def running_sentry() -> Iterator[Sentry]:
-    """Serve it; its DSN is that of a project there."""
+    """Run the server; yield it. Its DSN names a project on it."""
     sentry = Sentry()
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""A shop that calls a deployment, and what it sells."""
+"""A shop that calls a deployment, and its orders."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 
 
 class Shop:
-    """Calls the deployment with a key, and keeps its errors."""
+    """A client for the deployment with an API key. It keeps the errors that it gets."""
 
     def __init__(self, url: str, key: str) -> None:
         self._url = url
@@ -27,7 +27,9 @@ class Shop:
         return response
 
     def first_order(self, token: Token, receiver: str) -> str:
-        """Have events sent to `receiver`, create a request in a call with the id "from-the-shop"; return its id."""
+        """Register `receiver` for events; create a request in a call with the id "from-the-shop"; return the
+        request's id.
+        """
         self.call("PUT", "/api/webhooks", {"url": receiver})
         headers = {"X-Request-Id": "from-the-shop"}
         created = self.call("POST", "/api/payment-requests", order(token), **headers)
@@ -35,7 +37,7 @@ class Shop:
 
 
 def base_usdc() -> Token:
-    """Return USDC on Base, whose node is the deployment's own."""
+    """Return USDC on Base. The deployment's settings name Base's node."""
     chain = Chain.objects.create(
         id=8453, name="Base", chain_type="evm", native_symbol="ETH", rpc_urls=["env:BASE_RPC_URL"]
     )

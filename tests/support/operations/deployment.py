@@ -1,7 +1,7 @@
-"""A deployment as operators make one: a folder with what the image contains, `manage.py setup`, and the Procfile.
+"""A deployment as operators make it: a folder with the image's files, `manage.py setup`, and the Procfile.
 
-PostgreSQL, Redis, the proxy with TLS, the processes and the local chain are real. The providers of quotes and rates
-and the mail server are on this machine. `processes` and `outside` are what a test stops and breaks.
+PostgreSQL, Redis, the proxy with TLS, the processes and the local chain are real. The providers of quotes and
+rates and the mail server are simulated locally. Tests can stop `processes` and break `outside`.
 """
 
 import json
@@ -38,7 +38,10 @@ Found = dict[str, str]
 
 
 class Deployment:
-    """Everything that runs, until `stop`. It is set up when it is made; `start` starts the Procfile's processes."""
+    """All parts of a deployment.
+
+    The constructor sets it up, `start` starts the Procfile's processes, `stop` ends everything.
+    """
 
     def __init__(self, folder: Path, chain: LocalChain) -> None:
         self.chain = chain
@@ -84,7 +87,7 @@ class Deployment:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": "",
             "EVENTS_PORT": self._events_url.rpartition(":")[2],
-            "HOME": "/nonexistent",  # as a service's user has none
+            "HOME": "/nonexistent",  # a service's user has no home
             "TMPDIR": str(temporary),
             "SSL_CERT_FILE": str(self.certificate),
         }
@@ -95,7 +98,7 @@ class Deployment:
         self.settings = env_file.read((self.folder / ".env").read_text())
 
     def _set_up(self, provider: str) -> "subprocess.CompletedProcess[str]":
-        """Run `manage.py setup` in the fresh folder."""
+        """Run `manage.py setup` in the new folder."""
         catalogue = self.logs / "catalogue.json"
         catalogue.write_text(json.dumps({"chains": [self._row()]}))
         flags = {
@@ -150,7 +153,7 @@ class Deployment:
         }
 
     def _list_tokens(self, exchange: Exchange) -> None:
-        """Answer as LI.FI, which knows the one chain."""
+        """Respond like LI.FI, which supports only this chain."""
         chain_id = self.chain.chain_id
         token = {"address": self.chain.usdc, "symbol": "USDC", "name": "USD Coin", "decimals": 6}
         tokens = {"tokens": {str(chain_id): [{**token, "chainId": chain_id, "priceUSD": "1"}]}}
@@ -158,7 +161,7 @@ class Deployment:
         exchange.reply(chains if exchange.path == "/chains" else tokens, self.provider_status)
 
     def manage(self, *arguments: str, wrapper: Sequence[str] = (), **more: str) -> Any:
-        """Run manage.py in the folder, with `more` in its environment; return the completed process."""
+        """Run manage.py in the folder with the extra environment variables `more`; return the completed process."""
         return subprocess.run(
             [*wrapper, sys.executable, "manage.py", *arguments],
             cwd=self.folder,
@@ -176,7 +179,7 @@ class Deployment:
         return done.returncode, json.loads(done.stdout)["findings"]
 
     def start(self) -> None:
-        """Create a merchant and a key, back up, start the Procfile's processes, and wait until each works."""
+        """Create a merchant and a key, make a backup, start the Procfile's processes, and wait until each works."""
         with Commands({**self.environment, **self.settings}) as manage:
             merchant = manage("create_merchant", "Corner Bakery")
             self.key = manage("create_api_key", merchant, "--permissions", "create_payments,manage_webhooks")
@@ -192,7 +195,7 @@ class Deployment:
         eventually(lambda: heartbeat.age(self.redis.url) is not None, "beat sends", _STARTS_SECONDS)
 
     def _back_up(self) -> None:
-        """Run the script of the backup recipe, with a program in the place of age, which may not be here."""
+        """Run the backup recipe's script. Another program replaces `age`, which may not be installed."""
         (programs := self.logs / "bin").mkdir()
         (programs / "age").write_text("#!/bin/sh\nexec cat\n")
         (programs / "age").chmod(0o755)
@@ -203,7 +206,7 @@ class Deployment:
         subprocess.run([str(script)], env=environment, check=True, capture_output=True)
 
     def age_backups(self, days: int) -> None:
-        """Let the backups be as old as if the script had last run then."""
+        """Make the backups `days` days older."""
         for file in self.backups.iterdir():
             then = file.stat().st_mtime - days * 86_400
             os.utime(file, (then, then))
@@ -221,16 +224,16 @@ class Deployment:
             return False
 
     def stop_processes(self, *names: str) -> None:
-        """Stop these at once."""
+        """Kill these processes immediately."""
         for name in names:
             self.processes.pop(name).stop(patience=0)
 
     def stop_mail_server(self) -> None:
-        """From now on nothing listens on the mail server's port."""
+        """Close the mail server's port."""
         self._mail.close()
 
     def stop_receiver(self) -> None:
-        """From now on nothing listens at the merchant's endpoint."""
+        """Close the port of the merchant's endpoint."""
         self._hook.close()
 
     def stop(self) -> None:
@@ -240,7 +243,7 @@ class Deployment:
 
 
 def small_disk() -> Sequence[str] | None:
-    """Return what runs a command with 64 MB for its temporary files, or None where this machine can't."""
+    """Return a command prefix that limits temporary files to 64 MB, or None if the machine can't do this."""
     script = 'mount -t tmpfs -o size=64m none "$TMPDIR" && exec "$@"'
     own_users = [] if os.geteuid() == 0 else ["--map-root-user"]
     wrapper = ["unshare", "--mount", *own_users, "/bin/sh", "-c", script, "sh"]

@@ -1,4 +1,4 @@
-"""Reading what `manage.py doctor` found."""
+"""Read the findings of `manage.py doctor`."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ def levels(findings: Iterable[Finding]) -> dict[str, str]:
 
 
 def found(findings: Iterable[Finding], level: Level) -> list[str]:
-    """Return the summaries of this level, each with what to do about it."""
+    """Return the summaries of the findings at this level. Checks that each problem has advice."""
     bad = [each for each in findings if each.level is level]
     assert level is Level.OK or all(each.advice for each in bad), "a problem without what to do about it"
     return [f"{each.subject}: {each.summary}" for each in bad]

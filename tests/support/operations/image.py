@@ -1,4 +1,4 @@
-"""What the image contains, by the COPY lines of its definition."""
+"""The image's files, according to the COPY lines of its definition."""
 
 import re
 import shlex
@@ -12,12 +12,12 @@ _LEFT_OUT = shutil.ignore_patterns("frontend")
 
 
 def copy_to(folder: Path) -> None:
-    """Copy into `folder` what the definition copies into /app, and nothing else."""
+    """Copy the files that the definition copies into /app to `folder`."""
     build = CONTAINERFILE.read_text().split("\nFROM ")[1]
     for line in re.findall(r"^COPY (?!--)(.+)$", build, re.MULTILINE):
         *sources, target = shlex.split(line)
         for source in sources:
-            if source.startswith("requirements"):  # its packages are installed beside /app
+            if source.startswith("requirements"):  # packages are installed outside /app
                 continue
             place = folder / (source if target == "./" else target)
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A mail server on the loopback interface that accepts everything but a sign-in."""
+"""A mail server on the loopback interface. It accepts all mail and rejects every sign-in."""
 
 import socketserver
 import threading
@@ -17,7 +17,7 @@ class _Session(socketserver.StreamRequestHandler):
 
 @contextmanager
 def running_mail_server() -> Iterator[int]:
-    """Serve on a free port; yields the port."""
+    """Serve on a free port; yield the port."""
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Session) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}).start()
         try:

@@ -1,4 +1,4 @@
-"""A short program that uses the service's settings, in a process of its own."""
+"""Run a short Python program with the service's settings in its own process."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from demo.services.process import REPOSITORY
 
 
 def output_of(program: str, **environment: str) -> str:
-    """Run the Python code with these variables of the environment, and return what it prints."""
+    """Run the code with these environment variables; return its output."""
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, **environment, "DJANGO_SETTINGS_MODULE": "config.settings"},

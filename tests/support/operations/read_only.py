@@ -1,7 +1,7 @@
-"""PostgreSQL as a failover leaves it: writes are rejected on connections that stay open.
+"""PostgreSQL after a failover: open connections can no longer write.
 
-`default_transaction_read_only` rejects them with SQLSTATE 25006, as a standby does. The value of a database overrides
-that of the server, but only for connections made later: they are the new primary's.
+`default_transaction_read_only` rejects writes with SQLSTATE 25006, as a standby does. A database's own value
+overrides the server's, but only for new connections. So new connections behave like those to the new primary.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _NAME = sql.SQL("default_transaction_read_only")
 
 @contextmanager
 def read_only(**parameters: Any) -> Iterator[None]:
-    """Reject the writes of all connections to the server of these libpq parameters, until the block ends."""
+    """Reject the writes of all connections to the server with these libpq parameters, until the block ends."""
     with _connect(parameters, "off") as operator, _connect(parameters) as witness:
         _switch(operator, witness, "on")
         try:
@@ -29,7 +29,7 @@ def read_only(**parameters: Any) -> Iterator[None]:
 
 @contextmanager
 def demoted(**parameters: Any) -> Iterator[None]:
-    """Reject the writes of the connections that are open now, until the block ends; new connections may write."""
+    """Reject the writes of all connections that are open now, until the block ends. New connections can write."""
     with _connect(parameters, "off") as operator, _connect(parameters) as witness:
         database = sql.Identifier(operator.info.dbname)
         operator.execute(sql.SQL("ALTER DATABASE {} SET {} = off").format(database, _NAME))

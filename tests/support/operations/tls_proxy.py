@@ -1,4 +1,4 @@
-"""A reverse proxy with TLS before a web process, and the ways in which such proxies are set up wrongly."""
+"""A reverse proxy with TLS in front of a web process, with its correct and its common wrong configurations."""
 
 import http.client
 import ssl
@@ -26,17 +26,17 @@ _OF_ONE_HOP = {"connection", "transfer-encoding", "content-length", "strict-tran
 
 
 def well(headers: Headers, client: str) -> None:
-    """Overwrite what the client claims, as the documentation asks for."""
+    """Overwrite the client's headers, as the documentation requires."""
     headers |= {"X-Forwarded-For": client, "X-Forwarded-Proto": "https"}
 
 
 def passing_on(headers: Headers, client: str) -> None:
-    """Add the scheme, and believe the client's address."""
+    """Set the scheme, but keep the address that the client claims."""
     headers["X-Forwarded-Proto"] = "https"
 
 
 def without_scheme(headers: Headers, client: str) -> None:
-    """Overwrite the address, and let the client say the scheme."""
+    """Overwrite the address, but keep the scheme that the client claims."""
     headers["X-Forwarded-For"] = client
 
 
@@ -49,9 +49,9 @@ def tls_proxy(
     *,
     streams: str = "",
 ) -> Iterator[str]:
-    """Serve `upstream` over TLS on a free port, with this HSTS header if any; yields the https address.
+    """Serve `upstream` over TLS on a free port, with this HSTS header if it isn't empty; yield the https URL.
 
-    Requests of streams go to `streams`, if it is given.
+    Requests for event streams go to `streams` if it is given.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -96,7 +96,7 @@ def tls_proxy(
 
 
 def make_certificate(file: Path, days: float) -> Path:
-    """Write a key and a certificate for 127.0.0.1, which ends after so many days and is its own authority."""
+    """Write a key and a self-signed certificate for 127.0.0.1, which expires after this many days."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""A chain on which native coin arrives at deposit addresses, is swept, and is reorganised away."""
+"""A chain on which native coin arrives at deposit addresses, is swept, or is reorganised away."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -16,7 +16,7 @@ ETHER = 10**18
 
 @dataclass
 class CoinChain(KnownTransactions):
-    """It has one block each second. Nodes have the state of the last `states` blocks.
+    """The chain has one block each second. Its nodes have the state of the last `states` blocks.
 
     `reads` are the blocks at which balances were read, each with the number of addresses.
     """
@@ -38,7 +38,7 @@ class CoinChain(KnownTransactions):
         return self.height
 
     def pay(self, address: str | None, amount: int, sender: str = EXCHANGE) -> str:
-        """Send coin in a new block; return the hash of the transaction."""
+        """Send coin in a new block; return the transaction's hash."""
         assert address
         block = self.block(self.mine())
         self.arrivals.append((block.number, address, amount))
@@ -54,7 +54,7 @@ class CoinChain(KnownTransactions):
         self.sweeps.append((self.height, address, self._balance(address, self.height)))
 
     def reorganise(self, since: int) -> None:
-        """Replace the blocks from this height on; what they contained is gone."""
+        """Replace the blocks from this height on. Their transactions are lost."""
         for height in range(since, self.height + 1):
             self.forks[height] += 1
         self.arrivals = [each for each in self.arrivals if each[0] < since]

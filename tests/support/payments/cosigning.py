@@ -1,4 +1,4 @@
-"""A payer on Solana without SOL, the operator's account with some, and the steps from a request to its payment."""
+"""A payer on Solana without SOL, a gas account with SOL, and the steps from a request to its payment."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -23,7 +23,7 @@ BUDGET = Decimal(1)
 
 @dataclass
 class CosigningWorld:
-    """The local cluster with a token that the operator sponsors, and a merchant who asks for it."""
+    """The local cluster with a token that the operator sponsors, and a merchant whose requests are for it."""
 
     ledger: LocalLedger
     row: Chain
@@ -90,7 +90,7 @@ class CosigningWorld:
         return built
 
     def signed(self, request: PaymentRequest, payer: Keypair | None = None) -> tuple[str, str]:
-        """Return a built sponsored route and the transaction that its wallet signed."""
+        """Build a sponsored route; return it with the transaction that its wallet signed."""
         signer = payer or self.payer
         route = self.route(request, str(signer.pubkey()))
         return route, sign(self.build(route)["transaction"], signer)
@@ -105,7 +105,7 @@ class CosigningWorld:
         return Payment.objects.get(pk=answer["id"])
 
     def work(self, seconds: float = 3.0) -> None:
-        """Let the workers do once what is due, and let time pass."""
+        """Run the due work of all workers once; advance the clock."""
         relay_due(client=self.client, now=self.clock)
         verify_due(client=self.client, now=self.clock)
         settle_due(client=self.client, now=self.clock)
@@ -120,7 +120,7 @@ class CosigningWorld:
         raise AssertionError(f"{payment.pk} is {payment.status}: {payment.status_detail}")
 
     def work_until_idle(self, passes: int = 400) -> None:
-        """Work until the operator's account has nothing left to send, and each transaction has ended."""
+        """Work until the gas account has nothing left to send and each transaction has ended."""
         for _ in range(passes):
             live = Authorization.objects.filter(signed_at__isnull=False, ended_at__isnull=True)
             if self.account().next_look_at is None and not live.exists():
@@ -138,17 +138,17 @@ class CosigningWorld:
         return self.authorization().cost or 0
 
     def spent(self) -> int:
-        """Return what the operator's account has paid, in lamports."""
+        """Return the lamports that the gas account has spent."""
         return COINS - self.ledger.balance(self.sponsor_address)
 
     def pass_blocks(self, height: int) -> None:
-        """Wait until a final block is above this height."""
+        """Wait for a final block above this height."""
         options = {"commitment": "finalized"}
         while self.ledger.rpc("getBlockHeight", options) <= height:
             pass
 
     def work_until_completed(self, payment: Payment, passes: int = 400) -> None:
-        """Work until a payment that failed is completed after all."""
+        """Work until a failed payment is completed."""
         for _ in range(passes):
             self.work(1.0)
             payment.refresh_from_db()
@@ -157,7 +157,7 @@ class CosigningWorld:
         raise AssertionError(f"{payment.pk} is {payment.status}: {payment.status_detail}")
 
     def empty_payer(self) -> None:
-        """Move all tokens of the payer elsewhere; another account pays the fee."""
+        """Move all of the payer's tokens to another account, which pays the fee."""
         moves = self.ledger.token_move(
             str(self.ledger.key.pubkey()),
             self.ledger.token_balance(self.payer_address),
@@ -167,7 +167,7 @@ class CosigningWorld:
         self.ledger.send(moves, self.ledger.key, self.payer)
 
     def drain_sponsor(self) -> None:
-        """Move all coin of the operator's account elsewhere."""
+        """Move all of the gas account's coin to another account."""
         sponsor, lamports = self.sponsor.pubkey(), self.ledger.balance(self.sponsor_address)
         move = transfer(
             TransferParams(from_pubkey=sponsor, to_pubkey=self.ledger.key.pubkey(), lamports=lamports)

@@ -1,4 +1,4 @@
-"""Which transfers of a transaction count, by the rule that its evidence selects."""
+"""Select the rule that fits the evidence, and return the transfers of a transaction that count."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from payments.evaluation.deliveries import find_delivery
 def counted(
     arrived: Sequence[Transfer], evidence: Evidence, block: Block, *, is_complete: bool = True
 ) -> Bound | Unbound:
-    """Return the transfers that count, of a direct transfer or of a reported delivery."""
+    """Return the transfers that count: for a direct payment, or for a delivery that a provider reported."""
     if evidence.delivery is None:
         return bind(arrived, evidence, block, is_complete=is_complete)
     return find_delivery(arrived, evidence, evidence.delivery, block, is_complete=is_complete)

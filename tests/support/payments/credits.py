@@ -1,4 +1,4 @@
-"""Payments that the engine credits without a chain: the verdict is made up, everything that it stores is real."""
+"""Payments that the engine credits without a chain. The verdict is invented, but all stored rows are real."""
 
 import secrets
 import uuid
@@ -26,7 +26,7 @@ UNIT = 1_050_000
 
 
 def processing(request: PaymentRequest, **columns: Any) -> Payment:
-    """Return a new payment that is being verified."""
+    """Return a new payment in the status processing."""
     payment = new_payment(
         request=request,
         chain=request.chain,
@@ -41,12 +41,12 @@ def processing(request: PaymentRequest, **columns: Any) -> Payment:
 
 
 def credit(request: PaymentRequest, units: int, *, at: datetime | None = None, **columns: Any) -> Payment:
-    """Credit a new payment of `units` base units that was mined at `at`; return it as stored."""
+    """Credit a new payment of `units` base units, mined at `at`; return it from the database."""
     return complete(processing(PaymentRequest.objects.get(pk=request.pk), **columns), units, at=at)
 
 
 def complete(payment: Payment, units: int, *, at: datetime | None = None) -> Payment:
-    """Credit a payment that is being verified with `units` base units; return it as stored."""
+    """Credit a processing payment with `units` base units; return it from the database."""
     request = payment.request
     block = Block(100, "0x" + "cd" * 32, at or timezone.now())
     transfer = Transfer(
@@ -81,12 +81,12 @@ def fail(request: PaymentRequest, code: FailureCode = FailureCode.TRANSACTION_RE
 
 
 def pay_tenths(request: PaymentRequest, tenths: int, **columns: Any) -> Payment:
-    """Credit so many tenths of the amount of `make`."""
+    """Credit a payment of this many tenths of the default amount."""
     return credit(request, tenths * UNIT, **columns)
 
 
 def expire(request: PaymentRequest, minutes: float = 10) -> datetime:
-    """Let the request expire so many minutes ago."""
+    """Set the request's expiry to this many minutes ago."""
     end = timezone.now() - timedelta(minutes=minutes)
     PaymentRequest.objects.filter(pk=request.pk).update(expires_at=end, expiry_check_at=end)
     expire_due()
@@ -94,7 +94,7 @@ def expire(request: PaymentRequest, minutes: float = 10) -> datetime:
 
 
 def refund(request: PaymentRequest) -> Refund:
-    """Create a refund of everything that is left."""
+    """Create a refund of everything that can be refunded."""
     return create_refund(
         request.pk, amount=None, recipient_address=CUSTOMER, payment_id=None, reason=None, actor="test"
     ).refund

@@ -1,4 +1,4 @@
-"""Requests, payments and deliveries that ended days ago, written as they stand in the database by then."""
+"""Requests, payments and deliveries that ended days ago. The rows are written as the service would have left them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ DAY = timedelta(days=1)
 
 
 def a_request(merchant: Merchant, token: Token, at: datetime, **fields: Any) -> PaymentRequest:
-    """An active request for 10 of the token's units, made at `at`."""
+    """Store an active request for 10 of the token's units, created at `at`."""
     values: dict[str, Any] = {
         "amount": 10 * 10**token.decimals,
         "recipient_address": "0x" + "1" * 40,
@@ -29,12 +29,12 @@ def a_request(merchant: Merchant, token: Token, at: datetime, **fields: Any) -> 
 
 
 def note(request: PaymentRequest, status: str, at: datetime) -> None:
-    """The line of history that every change of a request leaves."""
+    """Store the history row that each change of a request writes."""
     Transition.objects.create(request=request, to_status=status, actor="test", created_at=at)
 
 
 def a_payment(request: PaymentRequest, at: datetime, **fields: Any) -> Payment:
-    """A failed payment of the request, submitted at `at`, unless `fields` say otherwise."""
+    """Store a failed payment of the request, submitted at `at`. `fields` can change it."""
     number = Payment.objects.count()
     values = {"status": "failed", "next_check_at": None, "failed_at": at, **fields}
     if values["status"] != "failed":
@@ -49,7 +49,7 @@ def a_payment(request: PaymentRequest, at: datetime, **fields: Any) -> Payment:
 
 
 def paid(request: PaymentRequest, at: datetime, *, amount: int | None = None, seconds: int = 40) -> Payment:
-    """What paying a request leaves: a payment completed at `at`, and the request completed with it."""
+    """Store a payment completed at `at`, and the request as completed by it."""
     received = request.amount if amount is None else amount
     payment = a_payment(
         request,
@@ -72,7 +72,7 @@ def paid(request: PaymentRequest, at: datetime, *, amount: int | None = None, se
 def a_delivery(
     merchant: Merchant, at: datetime, *, delivered: bool = True, is_test: bool = False
 ) -> Delivery:
-    """A delivery that ended at `at`, well or given up."""
+    """Store a delivery that succeeded or was given up at `at`."""
     return Delivery.objects.create(
         merchant=merchant,
         own_body=b"{}",

@@ -1,4 +1,4 @@
-"""Deposit addresses of requests, and a chain that knows the transactions of a test."""
+"""Requests' deposit addresses, and a chain with the test's transactions."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ EXCHANGE = "0x00000000000000000000000000000000000e1111"
 
 
 def give_address(request: PaymentRequest, number: int) -> str:
-    """Store a deposit address for the request, as if it had been shown; return it."""
+    """Store a deposit address as if the request's page had shown it; return it."""
     address = f"0x00000000000000000000000000000000DE{number:06}"
     DepositAddress.objects.create(
         request=request,
@@ -39,11 +39,10 @@ def moved(
 
 @dataclass
 class KnownTransactions:
-    """A chain at the height `height` that knows these transactions; `searches` are the ranges of blocks.
+    """A chain with the height `height` and these transactions. `searches` are the searched block ranges.
 
-    All blocks are final, or those up to `finalized`.
-
-    No two nodes know the `unconfirmed` ones, although one has their logs.
+    All blocks are final, or those up to `finalized`. No two nodes know the `unconfirmed` transactions, although
+    one node has their logs.
     """
 
     height: int = 100

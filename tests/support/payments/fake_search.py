@@ -1,4 +1,4 @@
-"""A chain that can only be searched: it says how it is searched, keeps to it, and remembers what it was asked."""
+"""A chain that can only be searched. It follows its search limits and records its searches."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ BY_WATCH = SearchLimits(by_block=False, watches=1000, searches=1)
 
 @dataclass(frozen=True)
 class Search:
-    """One question that the chain was asked, and how far it went."""
+    """One search of the chain: its arguments and the last block that it reached."""
 
     references: tuple[bytes, ...]
     since_block: int | None
@@ -29,10 +29,10 @@ class Search:
 
 @dataclass
 class FakeChain:
-    """A chain of empty blocks and payments. Unlike real clients it searches no block twice of its own accord.
+    """A chain of empty blocks and payments. Unlike a real client, it never searches a block twice by itself.
 
-    `blocks_at_once` and `watches_at_once` cut its searches short, and the newest `hidden` blocks are not indexed yet.
-    `before_search` runs before each search, and may raise.
+    `blocks_at_once` and `watches_at_once` limit its searches. The newest `hidden` blocks are not indexed yet.
+    `before_search` runs before each search and may raise an error.
     """
 
     clock: Callable[[], datetime] = timezone.now
@@ -49,15 +49,15 @@ class FakeChain:
         self.mine()
 
     def __call__(self, chain: Chain) -> Any:
-        """Return itself, as the client of any chain."""
+        """Return itself: it is the client for every chain."""
         return self
 
     def mine(self, blocks: int = 1) -> None:
-        """Add empty blocks, all of this moment."""
+        """Add empty blocks with the current time."""
         self.times += [self.clock()] * blocks
 
     def pay(self, request: PaymentRequest) -> str:
-        """Pay the request in a block of its own; return the hash."""
+        """Pay the request in a new block; return the hash."""
         self.mine()
         sent = f"0x{len(self.paid) + 1:064x}"
         self.paid[bytes(request.reference), sent] = self.height
@@ -102,7 +102,7 @@ class FakeChain:
 
 @dataclass
 class Limited:
-    """The chain's real client, with smaller limits, and with its searches counted."""
+    """The chain's real client, with smaller limits. It counts its searches."""
 
     chain: Chain
     limits: SearchLimits
@@ -123,12 +123,12 @@ class Limited:
 
 
 def down(watches: Sequence[Watch]) -> None:
-    """Fail, as a chain whose nodes are all down."""
+    """Fail as if all nodes were down."""
     raise ChainError("no node gave an answer")
 
 
 def model_token(chain_type: str = "evm") -> Token:
-    """Return a token on a chain that is in the catalogue alone."""
+    """Return a token on a chain that exists only in the catalogue."""
     chain = Chain.objects.create(id=1, name="Model", chain_type=chain_type, native_symbol="ETH")
     return Token.objects.create(
         chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address="0x" + "70" * 20
@@ -138,7 +138,7 @@ def model_token(chain_type: str = "evm") -> Token:
 def watch_many(
     merchant: Merchant, token: Token, count: int = 1, *, created_at: datetime | None = None
 ) -> list[PaymentRequest]:
-    """Return new requests of the merchant whose links were shown."""
+    """Return new requests of the merchant whose pages have shown their payment links."""
     now = created_at or timezone.now()
     return PaymentRequest.objects.bulk_create(
         PaymentRequest(

@@ -1,4 +1,4 @@
-"""Making and paying requests in tests."""
+"""Fixtures that create and pay requests."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from tests.support.payments.world import make_request, pay
 
 @pytest.fixture
 def request_for(merchant: Merchant, usdc: Token, local_chain: LocalChain) -> Callable[..., PaymentRequest]:
-    """Return a maker of payment requests of Alice's, 10 USDC unless said otherwise."""
+    """Return a function that creates requests for Alice, by default of 10 USDC."""
 
     def make(amount: str = "10", token: Token | None = None, **different: Any) -> PaymentRequest:
         return make_request(merchant, token or usdc, amount, local_chain.recipient, **different)
@@ -24,7 +24,7 @@ def request_for(merchant: Merchant, usdc: Token, local_chain: LocalChain) -> Cal
 
 @pytest.fixture
 def paying(local_chain: LocalChain) -> Callable[..., str]:
-    """Return a payer: sends the amount (base units) for a request on the chain, its reference included."""
+    """Return a function that pays a request on the chain, with its reference. The amount is in base units."""
 
     def send(request: PaymentRequest, amount: int | None = None) -> str:
         return pay(local_chain, request, amount)

@@ -1,4 +1,4 @@
-"""Customers whose wallet is a contract account: the built call, the id that the wallet returns, and its execution."""
+"""Customers with contract accounts: the built call, the id that the wallet returns, and the execution."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,21 +16,21 @@ Account = RealSafe | RealAccount
 
 @dataclass
 class Proposed:
-    """A call that an account's signers still have to execute."""
+    """A call that an account's signers have not executed yet."""
 
     account: Account
     id: str
     execution: bytes
 
     def execute(self, key: str | None = None) -> str:
-        """Have another account (of this key) send what the signers signed; return the transaction's hash."""
+        """Have another account (with this key) send the signed call; return the transaction's hash."""
         to = self.account.entry_point if isinstance(self.account, RealAccount) else self.account.address
         return self.account.contracts.send(to, self.execution, key=key)
 
 
 @dataclass
 class Customer:
-    """A customer on the page of one request, whose wallet is a contract account."""
+    """A customer with a contract account, on one request's page."""
 
     public: Api
     request: PaymentRequest
@@ -57,7 +57,7 @@ class Customer:
         return self.public.post(f"{self.path}/payments", {k: v for k, v in body.items() if v is not None})
 
     def propose(self, account: Account, **options: Any) -> tuple[Proposed, Payment]:
-        """Have the account's wallet propose the built payment, and submit the id that it returns."""
+        """Have the account's wallet propose the built payment; submit the id that the wallet returns."""
         route_id = self.route(account.address)
         proposed = proposal(account, self.build(route_id), **options)
         answer = self.submit(proposed.id, route_id)
@@ -76,7 +76,7 @@ def proposal(account: Account, call: dict[str, Any], **options: Any) -> Proposed
 
 
 def search(payment: Payment, clock: Clock) -> Payment:
-    """Search once for what is due now, and verify what it found."""
+    """Run one search that is due; verify the payment if it was found."""
     due = Lookup.objects.get(of_payment=payment).proposal_check_at
     if due is not None:
         clock.forward(seconds=max((due - clock()).total_seconds(), 0) + 0.01)
@@ -86,7 +86,7 @@ def search(payment: Payment, clock: Clock) -> Payment:
 
 
 def verify(payment: Payment, clock: Clock, looks: int = 10) -> Payment:
-    """Search and verify until the payment is decided, or `looks` are used up."""
+    """Search and verify until the payment is decided, at most `looks` times."""
     for _ in range(looks):
         if not search(payment, clock).is_open:
             break

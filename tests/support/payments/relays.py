@@ -1,4 +1,4 @@
-"""Authorizations and relays, written directly, as the sponsoring of payments stores them."""
+"""Store authorizations and relays directly, as the service does for sponsored payments."""
 
 from datetime import datetime
 from typing import Any
@@ -21,7 +21,7 @@ def new_authorization(
     block_number: int | None = None,
     **columns: Any,
 ) -> Authorization:
-    """Store a signed authorization of the request with its payment."""
+    """Store a signed authorization of the request and its payment."""
     number = Authorization.objects.count() + 1
     now = signed_at or timezone.now()
     payment = new_payment(
@@ -64,7 +64,7 @@ def new_authorization(
 
 
 def new_relay(authorization: Authorization, *, address: str = SPONSOR, **columns: Any) -> Relay:
-    """Store a transaction of the gas account for this authorization, with the account's next nonce."""
+    """Store a relay for this authorization, with the gas account's next nonce."""
     account, _ = GasAccount.objects.get_or_create(chain=authorization.chain, address=address)
     nonce = account.relays.count()
     filled = {"hashes": [f"0x{nonce:064x}"], "raw": "0x", "unsigned": {}, **columns}

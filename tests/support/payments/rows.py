@@ -1,4 +1,4 @@
-"""A payment's rows, written directly: the payment itself, its lookup, its swap, and the lookup of a delivery."""
+"""Store a payment's rows directly: the payment, its lookup, its swap, and the delivery's lookup."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -26,12 +26,12 @@ def _columns_of(model: Any) -> set[str]:
 _OF_PAYMENT = _columns_of(Payment)
 _OF_LOOKUP = _columns_of(Lookup) - _OF_PAYMENT
 _OF_SWAP = _columns_of(Swap) - _OF_PAYMENT - _OF_LOOKUP
-# These are in the lookup too.
+# The lookup has these columns too.
 _IN_BOTH = {"chain", "chain_id", "transaction_hash", "is_simulated"}
 
 
 def new_payment(**columns: Any) -> Payment:
-    """Store a payment with these columns, each in its own row; an open one is due."""
+    """Store a payment; each column goes into the row that has it. An open payment is due."""
     return new_payments([columns])[0]
 
 
@@ -59,7 +59,7 @@ def new_payments(rows: Iterable[dict[str, Any]]) -> list[Payment]:
 
 
 def change(payments: Payment | QuerySet[Payment] | Manager[Payment], **columns: Any) -> None:
-    """Write these columns of the payments, each in its own row."""
+    """Change the payments' columns; each goes into the row that has it."""
     query = Payment.objects.filter(pk=payments.pk) if isinstance(payments, Payment) else payments.all()
     ids = list(query.values_list("pk", flat=True))
     looked_up = _taken(columns, _OF_LOOKUP)
@@ -71,7 +71,7 @@ def change(payments: Payment | QuerySet[Payment] | Manager[Payment], **columns: 
         Payment.objects.filter(pk__in=ids).update(**columns)
 
 
-# The columns of a delivery's lookup by the names that tests give them.
+# The names that tests use for the columns of a delivery's lookup.
 _DELIVERY = {
     "delivery_hash": "transaction_hash",
     "delivery_confirmations": "confirmations",
@@ -109,13 +109,13 @@ def add_lookup(payment: Payment, **columns: Any) -> Lookup:
 
 
 def bring_forward(at: datetime) -> None:
-    """Let everything that is looked up or polled for open payments be due at this time."""
+    """Make all lookups and polls of open payments due at this time."""
     Lookup.objects.filter(next_check_at__isnull=False).update(next_check_at=at)
     Swap.objects.filter(next_poll_at__isnull=False).update(next_poll_at=at)
 
 
 def assert_one_thing_is_due() -> None:
-    """Each open payment is looked up or its provider polled, in one place only; a decided one nowhere."""
+    """Check that each open payment has exactly one due lookup or poll, and each decided one has none."""
     for payment in Payment.objects.select_related("lookup", "swap__delivery"):
         places = (payment.lookup, delivery_of(payment))
         times = [each.next_check_at for each in places if each is not None]
@@ -125,19 +125,19 @@ def assert_one_thing_is_due() -> None:
 
 
 def delivery_depth(payment: Payment) -> int | None:
-    """Return the confirmations of the reported delivery; None until a node has seen it."""
+    """Return the reported delivery's confirmations, or None if no node has seen it."""
     delivery = Lookup.objects.filter(of_swap=payment.pk, seen_at__isnull=False).first()
     return delivery.confirmations if delivery is not None else None
 
 
 def delivery_hash(payment: Payment) -> str:
-    """Return the hash of the delivery that the provider reports; empty without one."""
+    """Return the hash of the delivery that the provider reports, or ""."""
     delivery = Lookup.objects.filter(of_swap=payment.pk).first()
     return delivery.transaction_hash if delivery is not None else ""
 
 
 def lease_alone(payment_id: str) -> tuple[Lease, list[Lookup]]:
-    """Lease what is looked up of one payment, as a worker that claims nothing else."""
+    """Lease one payment's lookups, as a worker that leases nothing else."""
     with transaction.atomic():
         due = Lookup.of([payment_id]).filter(next_check_at__isnull=False)
         lease = LOOKUPS.lease(timezone.now(), list(due.values_list("pk", flat=True)))

@@ -1,4 +1,4 @@
-"""Requests that are paid in every way on a chain that a test scripts, and what the service stores of them."""
+"""Requests paid in every way on a scripted chain, and the rows that the service stores for them."""
 
 import json
 import random
@@ -46,7 +46,7 @@ STATES = (*("active",) * 4, "late", "expired", "cancelled", "paid")
 
 @dataclass
 class Scripted:
-    """A chain that knows these transactions; `on_look` runs while it is asked."""
+    """A chain with these transactions. `on_look` runs during each lookup."""
 
     known: dict[str, TransactionFacts] = field(default_factory=dict)
     on_look: Callable[[], object] = lambda: None
@@ -66,7 +66,7 @@ class Scripted:
 
 @dataclass
 class World:
-    """Requests with their payments, the chain, and the time of the check."""
+    """Requests with their payments, the chain, and the current time."""
 
     merchants: Sequence[Merchant]
     token: Token
@@ -169,7 +169,7 @@ def pay_in_some_way(world: World, request: PaymentRequest, kind: str) -> None:
 
 
 def bring_into_state(world: World, request: PaymentRequest, state: str) -> None:
-    """Let the request be late, expired, cancelled or paid before the check."""
+    """Make the request late, expired, cancelled or paid before the check."""
     row = PaymentRequest.objects.filter(pk=request.pk)
     if state == "late":
         row.update(expires_at=world.now - timedelta(minutes=10))
@@ -184,7 +184,7 @@ def bring_into_state(world: World, request: PaymentRequest, state: str) -> None:
 
 
 def random_world(merchants: Sequence[Merchant], token: Token, now: datetime, seed: int) -> World:
-    """Return a world with a dozen requests in random states, paid in random ways."""
+    """Return a world of twelve requests with random states and random payments."""
     choice, world = random.Random(seed), World(merchants, token, now)
     for _ in range(12):
         own_url = choice.choice((None, "https://shop.example/own"))
@@ -192,7 +192,7 @@ def random_world(merchants: Sequence[Merchant], token: Token, now: datetime, see
         pay_in_some_way(world, request, choice.choice(KINDS))
         bring_into_state(world, request, choice.choice(STATES))
     world.chain.on_look = lambda: change(Payment.objects.filter(pk__in=world.lost), claim_id=uuid.uuid4())
-    # The order in which they are claimed.
+    # The order in which workers lease the payments.
     for place, payment in enumerate(world.payments):
         due = now - timedelta(minutes=30) + timedelta(seconds=place)
         change(Payment.objects.filter(pk=payment.pk, lookup__next_check_at__lt=now), next_check_at=due)
@@ -200,7 +200,7 @@ def random_world(merchants: Sequence[Merchant], token: Token, now: datetime, see
 
 
 def rows_of(world: World) -> list[str]:
-    """Return all rows as lines, with labels for ids and without the times at which rows were written."""
+    """Return all rows as text lines. Ids are replaced by labels, and times of writing are left out."""
     labels = {
         **{str(request.pk): f"request {n}" for n, request in enumerate(world.requests)},
         **{request.shortcode: f"shortcode {n}" for n, request in enumerate(world.requests)},
@@ -212,7 +212,7 @@ def rows_of(world: World) -> list[str]:
         *_lines(Lookup.objects.all(), "of_payment_id"),
         *_lines(PaymentRequest.objects.all(), "shortcode", leave_out={"reference"}),
         *_lines(ConsumedTransfer.objects.all(), "transaction_hash", "slot"),
-        # Of each request in the order in which they were written.
+        # Per request, in the order of writing.
         *(
             str(list(Transition.objects.filter(request=request).order_by("id").values_list(*_HISTORY)))
             for request in world.requests

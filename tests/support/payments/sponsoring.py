@@ -1,4 +1,4 @@
-"""A payer without coin, a gas account with some, and the steps from a request to its payment."""
+"""A payer without coin, a gas account with coin, and the steps from a request to its payment."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,7 +24,7 @@ COINS = 10**18
 
 @dataclass
 class SponsoringWorld:
-    """The local chain with a token that moves by signature, and a merchant who asks for it."""
+    """The local chain with a token that supports authorizations, and a merchant whose requests are for it."""
 
     chain: LocalChain
     row: Chain
@@ -93,7 +93,7 @@ class SponsoringWorld:
         return "0x" + bytes(signed.signature).hex()
 
     def signed(self, request: PaymentRequest, payer: Any = None) -> tuple[str, str]:
-        """Return a built sponsored route and its signature."""
+        """Build a sponsored route; return it with its signature."""
         route = self.route(request, payer)
         return route, self.sign(self.build(route)["typed_data"], payer)
 
@@ -107,7 +107,7 @@ class SponsoringWorld:
         return Payment.objects.get(pk=answer["id"])
 
     def call_of(self, authorization: Authorization, signature: str) -> Any:
-        """Return the call that makes the signed transfer."""
+        """Return the call that executes the signed transfer."""
         rules = family_of("evm").authorizations
         assert rules is not None
         return rules.transfer_call(authorization.terms, rules.read_signature(signature))
@@ -119,7 +119,7 @@ class SponsoringWorld:
         return str(receipt["transactionHash"])
 
     def cancel(self, authorization: Authorization) -> None:
-        """Cancel the authorization on the chain, as its payer."""
+        """Cancel the authorization on the chain, as the payer."""
         data: dict[str, Any] = {
             "types": {
                 "EIP712Domain": [
@@ -146,7 +146,7 @@ class SponsoringWorld:
         deploy.send(self.chain.url, self.chain.payer_key, to=self.token.contract_address, data=call)
 
     def work(self, seconds: float = 3.0) -> None:
-        """Let the workers do once what is due, and let time pass."""
+        """Run the due work of all workers once; advance the clock."""
         relay_due(now=self.clock)
         verify_due(now=self.clock)
         settle_due(now=self.clock)
@@ -164,7 +164,7 @@ class SponsoringWorld:
         return GasAccount.objects.get(chain=self.row)
 
     def pass_time_on_chain(self, seconds: int) -> None:
-        """Mine a block whose time is so much later, and let the workers' clock follow."""
+        """Mine a block whose time is this much later; advance the workers' clock to it."""
         self.chain.rpc("evm_increaseTime", seconds)
         self.chain.mine()
         self.clock.forward(seconds=seconds)

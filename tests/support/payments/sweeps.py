@@ -1,4 +1,4 @@
-"""Deposit addresses that hold what a test sets, and the rows of the calls that sweep them."""
+"""Deposit addresses whose balances the test sets, and the rows of the calls that sweep them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ NATIVE = "0x" + "00" * 20
 
 @dataclass
 class Holdings:
-    """A chain on which addresses hold what a test sets."""
+    """A chain on which the test sets the balances."""
 
     held: dict[tuple[str, str], int] = field(default_factory=dict)
     error: ChainError | None = None
@@ -45,7 +45,7 @@ def shown(request: PaymentRequest) -> str:
 
 
 def rows(data: bytes) -> list[tuple[str, str, str]]:
-    """Return the (recipient, salt, token) of a call of the factory's `sweep`."""
+    """Return the (recipient, salt, token) rows of a call to the factory's `sweep`."""
     sweeps, _ = decode(["(address,bytes32,address)[]", "uint256"], data[4:])
     return [(recipient, "0x" + salt.hex(), token) for recipient, salt, token in sweeps]
 
@@ -56,7 +56,7 @@ def row(request: PaymentRequest, token: str) -> tuple[str, str, str]:
 
 
 class Node(Holdings):
-    """A chain that also estimates gas: 100,000 for each call, or nothing."""
+    """A chain that can also estimate gas: 100,000 for each call, or nothing."""
 
     gas_error: ChainError | None = None
     estimate: int | None = 100_000

@@ -1,4 +1,4 @@
-"""Requests, payments on the real chain, and the engine run by hand with a clock of the test's own."""
+"""Requests and payments on the real chain. Tests run the engine by hand, with their own clock."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ def make_request(
 
 
 def unsigned(chain: LocalChain, request: PaymentRequest, amount: int | None = None) -> dict[str, Any]:
-    """Return the transaction that pays the request (or `amount` base units of it), its reference included."""
+    """Return the transaction that pays the request, or `amount` base units of it, with its reference."""
     units = request.amount if amount is None else amount
     token, recipient = request.token.contract_address, request.recipient_address
     return chain.unsigned_transfer(token, recipient, units, tail=bytes(request.reference))
@@ -53,7 +53,7 @@ def submit(request: PaymentRequest, transaction_hash: str, chain: Chain | None =
 
 
 class Clock:
-    """The time, which a test can push on."""
+    """A clock that tests can advance."""
 
     def __init__(self) -> None:
         self._ahead = timedelta()
@@ -62,7 +62,7 @@ class Clock:
         return timezone.now() + self._ahead
 
     def forward(self, **by: float) -> None:
-        """Go on by so much."""
+        """Advance the clock."""
         self._ahead += timedelta(**by)
 
 
@@ -72,7 +72,7 @@ def look(clock: Callable[[], datetime] = timezone.now, client: Any = get_client)
 
 
 def look_until_decided(payment: Payment, clock: Clock, looks: int = 50, client: Any = get_client) -> Payment:
-    """Run the engine, pushing the clock on to each next look, until the payment is completed or failed."""
+    """Run the engine, advancing the clock to each next lookup, until the payment is completed or failed."""
     for _ in range(looks):
         look(clock, client)
         payment.refresh_from_db()

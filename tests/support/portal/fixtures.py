@@ -1,4 +1,4 @@
-"""Staff at the portal: one who may do everything, and some who may only do a little."""
+"""Portal users: an administrator, and staff with few permissions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from merchants.staff.roles import SEE_EVERY_MERCHANT
 
 @pytest.fixture
 def staff(db: None) -> Callable[..., Client]:
-    """Return staff who see every merchant and have just these permissions, such as `merchants.add_apikey`."""
+    """Return a function that signs in staff. They see every merchant, and have only these permissions."""
 
     def sign_in(*permissions: str) -> Client:
         user = User.objects.create_user("bob", password="only for tests", is_staff=True)
@@ -29,7 +29,7 @@ def staff(db: None) -> Callable[..., Client]:
 
 @pytest.fixture
 def key_form(admin_client: Client, merchant: Merchant) -> Callable[..., dict[str, Any]]:
-    """Return a filled-in form for a new key, as the portal gave it out, with whatever is to differ."""
+    """Return a function that fills in the portal's form for a new key, with these changes."""
 
     def fill(**different: Any) -> dict[str, Any]:
         page = admin_client.get("/admin/merchants/apikey/add/")

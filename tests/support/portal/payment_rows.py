@@ -1,4 +1,4 @@
-"""Requests and payments for the portal's tests, for which no chain needs to run."""
+"""Requests and payments for the portal's tests. They need no running chain."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -28,7 +28,7 @@ Press = Callable[..., str]
 
 @pytest.fixture
 def token(db: None) -> Token:
-    """A token for which no chain needs to run."""
+    """A token that needs no running chain."""
     chain = Chain.objects.create(
         id=8453, name="Base", chain_type="evm", native_symbol="ETH", explorer_url="https://basescan.example"
     )
@@ -39,7 +39,7 @@ def token(db: None) -> Token:
 
 @pytest.fixture
 def make(merchant: Merchant, token: Token) -> Make:
-    """Return a new request for 10.50 USDC, Alice's unless said otherwise."""
+    """Return a function that creates requests of 10.50 USDC, by default for Alice."""
 
     def create(external_id: str | None = None, owner: Merchant | None = None, **more: str) -> PaymentRequest:
         order = NewRequest(
@@ -58,7 +58,7 @@ def make(merchant: Merchant, token: Token) -> Make:
 def fail(
     request: PaymentRequest, transaction_hash: str = HASH, code: str = "transaction_not_found"
 ) -> Payment:
-    """Return a payment of `request` that failed."""
+    """Return a failed payment of `request`."""
     payment, _ = submit_hash(
         request, chain=request.chain, transaction_hash=transaction_hash, actor="checkout"
     )
@@ -91,7 +91,7 @@ def credited(failed: Payment) -> ConsumedTransfer:
 
 
 def page_of(client: Client, model: str, pk: object = "", **search: str) -> str:
-    """Return a page of the portal, a list or one object's, as text."""
+    """Return a portal page as text: a list, or the page of one object."""
     path = f"/admin/{model}/" + (f"{quote(pk)}/change/" if pk else "")
     response = client.get(path, search)
     assert response.status_code == 200
@@ -99,7 +99,7 @@ def page_of(client: Client, model: str, pk: object = "", **search: str) -> str:
 
 
 def found(model: type[Model], text: str) -> set[object]:
-    """Return the keys of the rows that the portal's search box finds for `text`, without drawing the page."""
+    """Return the ids of the rows that the portal's search finds for `text`, without rendering the page."""
     rows, _ = admin.site._registry[model].get_search_results(
         HttpRequest(), model._default_manager.all(), text
     )
@@ -107,14 +107,14 @@ def found(model: type[Model], text: str) -> set[object]:
 
 
 def asked(client: Client, url: str) -> dict[str, str]:
-    """Return the form of the page that asks before something is done."""
+    """Return the fields of a confirmation page's form."""
     page = client.get(url)
     assert page.status_code == 200, page
     return {"seen": page.context["form"]["seen"].value()}
 
 
 def press(client: Client, url: str, **answer: str) -> str:
-    """Open the page that asks, press its button, and return the page that follows as text."""
+    """Open the confirmation page, press its button, and return the next page as text."""
     done = client.post(url, {**asked(client, url), **answer}, follow=True)
     assert done.status_code == 200
     return str(done.content.decode())

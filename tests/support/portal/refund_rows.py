@@ -1,4 +1,4 @@
-"""Paid requests and their refunds, for which no chain needs to run."""
+"""Paid requests and their refunds. They need no running chain."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ OTHER = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
 
 @pytest.fixture
 def paid(make: Make) -> PaymentRequest:
-    """A request of which all 10.50 USDC are paid, as if by a transaction on the chain."""
+    """A request on which the full 10.50 USDC is paid, as if by a transaction on the chain."""
     request = make("order-7")
     pay(request, request.amount)
     return PaymentRequest.objects.get(pk=request.pk)
 
 
 def pay(request: PaymentRequest, amount: int) -> Payment:
-    """Credit a payment of the request, as if a transaction on the chain had made it."""
+    """Credit a payment of the request, as if a transaction on the chain had paid it."""
     with transaction.atomic():
         payment = sandbox_payments.pay(lock_request(request.pk), amount, WHY)
     Payment.objects.filter(pk=payment.pk).update(is_simulated=False)
@@ -33,18 +33,18 @@ def pay(request: PaymentRequest, amount: int) -> Payment:
 
 
 def create(request: PaymentRequest, **given: Any) -> Refund:
-    """Return a new refund of the request, to SENDER unless said otherwise, with what its pages need."""
+    """Return a new refund of the request with the relations that its pages need, by default to SENDER."""
     values = {"amount": None, "recipient_address": SENDER, "payment_id": None, "reason": None, "actor": WHY}
     return fresh(services.create_refund(request.pk, **{**values, **given}).refund)
 
 
 def fresh(refund: Refund) -> Refund:
-    """Return the refund as the database has it, with what its pages need."""
+    """Return the refund from the database, with the relations that its pages need."""
     return with_request(Refund.objects.all()).get(pk=refund.pk)
 
 
 def carrier_of(refund: Refund) -> PaymentRequest:
-    """Return the request that carries the refund now."""
+    """Return the request that represents the refund's payment on the chain."""
     return PaymentRequest.objects.get(refund=refund)
 
 
@@ -53,6 +53,6 @@ def status(refund: Refund) -> str:
 
 
 def everything() -> tuple[Any, ...]:
-    """Return all refunds and requests, to show that a call changed nothing."""
+    """Return all rows of refunds and requests, to show that a call changed nothing."""
     requests = PaymentRequest.objects.order_by("pk").values("pk", "status", "recipient_address")
     return list(Refund.objects.order_by("pk").values()), list(requests)

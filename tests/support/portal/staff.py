@@ -1,4 +1,4 @@
-"""Users of the portal who are signed in with a phone."""
+"""Portal users who signed in with a phone's code."""
 
 from django.contrib.auth.models import User
 from django.test import Client
@@ -9,7 +9,7 @@ from tests.support.portal.phone import PASSWORD, Phone, enrolled
 
 
 class Staff:
-    """A member of staff with a phone, signed in by it; `role` is that of merchants.staff.roles."""
+    """A member of staff, signed in with a phone's code. `role` is a role of merchants.staff.roles."""
 
     def __init__(self, name: str, role: str, merchant: Merchant | None = None) -> None:
         self.user = User.objects.create_user(name, f"{name}@example.com", PASSWORD)
@@ -21,10 +21,19 @@ class Staff:
         self.client.post("/admin/sign-in/code/", {"code": self.used})
 
     def code(self) -> str:
-        """Return a code that was not used yet."""
+        """Return an unused code."""
         return self.phone.code(steps=1)
 
     def fresh_code(self) -> str:
-        """Return a code that is accepted once, even directly after another one."""
+        """Return a code that is accepted once, even immediately after another one."""
         self.user.authenticator_set.update(last_step=-1, throttling_failure_count=0)
         return self.phone.code(steps=1)
+
+
+def signed_in(role: str, merchant: Merchant | None = None, name: str = "") -> Client:
+    """Return the client of a new user with this role, who signed in without a second factor."""
+    user = User.objects.create_user(name or f"{role} of {merchant and merchant.pk}")
+    assign_role(user, role, merchant)
+    client = Client()
+    client.force_login(user)
+    return client

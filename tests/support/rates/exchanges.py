@@ -1,4 +1,4 @@
-"""Rate sources on this machine whose responses have the documented forms of the real ones."""
+"""Local rate sources. Their responses have the formats that the real ones document."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from tests.loopback import Exchange, scripted
 _KRAKENS_NAMES = {"EURUSD": "ZEURZUSD", "ETHUSD": "XETHZUSD", "XBTUSD": "XXBTZUSD", "USDJPY": "ZUSDZJPY"}
 
 
-# By the beginning of a path.
+# Sources by the beginning of their path.
 _SOURCES = {
     "/products/": "coinbase",
     "/v2/": "coinbase_rates",
@@ -34,20 +34,20 @@ _ECB = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def ecb_list(day: str, rates: dict[str, str]) -> bytes:
-    """Return a day's reference rates in the bank's form."""
+    """Return a day's reference rates in the European Central Bank's format."""
     cubes = "".join(f"<Cube currency='{code}' rate='{rate}'/>" for code, rate in rates.items())
     return _ECB.format(day=day, cubes=cubes).encode()
 
 
 def kraken_trades(pair: str, *trades: tuple[Any, Any], **different: Any) -> dict[str, Any]:
-    """Return a response of Kraken with these prices and times of trades."""
+    """Return a response of Kraken with these trades (price and time)."""
     entries = [[price, "0.1", time, "b", "l", "", 61044952 + n] for n, (price, time) in enumerate(trades)]
     return {"error": [], "result": {pair: entries, "last": "1688671969993150842"}, **different}
 
 
 @dataclass
 class Exchanges:
-    """What the sources say: prices by product (`USDC-USD`) and by pair (`USDCUSD`), and lists."""
+    """The sources' data: prices by product (`USDC-USD`) and by pair (`USDCUSD`), and rate lists."""
 
     coinbase: dict[str, str] = field(default_factory=lambda: {"USDC-USD": "1.0002", "EUR-USD": "1.0985"})
     kraken: dict[str, str] = field(default_factory=lambda: {"USDCUSD": "0.9999", "EURUSD": "1.0981"})
@@ -128,7 +128,7 @@ def _newest_day() -> str:
 
 @contextmanager
 def running_exchanges() -> Iterator[Exchanges]:
-    """Serve all of them at one address."""
+    """Serve all sources at one URL."""
     exchanges = Exchanges()
 
     def behave(exchange: Exchange) -> None:

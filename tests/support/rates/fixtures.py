@@ -12,7 +12,7 @@ from tests.support.rates.exchanges import Exchanges, running_exchanges
 
 @pytest.fixture
 def exchanges(settings: Any, usdc: Token) -> Iterator[Exchanges]:
-    """Both exchanges as the only rate sources, and USDC with a price; no observation is shared between calls."""
+    """Use both exchanges as the only rate sources; give USDC a price. Nothing is cached between calls."""
     with running_exchanges() as running:
         settings.RATE_SOURCES = ["coinbase", "kraken"]
         settings.RATE_URLS = running.urls()

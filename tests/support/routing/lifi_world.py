@@ -1,4 +1,4 @@
-"""LI.FI as tests see it: its answers in its own shapes, and a server on the loopback interface that gives them."""
+"""LI.FI for tests: its responses in its own format, and a local server that returns them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,7 +49,7 @@ def token(chain_id: int, address: str, symbol: str = "USDC", decimals: int = 6, 
 
 
 def quote() -> Json:
-    """An honest answer to WANTED: 12.60 USDT on Arbitrum for at least 12.50 USDC on Base."""
+    """A valid response to WANTED: 12.60 USDT on Arbitrum for at least 12.50 USDC on Base."""
     action = {
         "fromChainId": ARBITRUM,
         "toChainId": BASE,
@@ -136,7 +136,7 @@ def named(key: str, name: str) -> Json:
 
 
 def status(state: str = "PENDING", substatus: str | None = "WAIT_DESTINATION_TRANSACTION") -> Json:
-    """A status of TRACKING's swap; the fields of a delivery are there where something was delivered."""
+    """A status of TRACKING's swap. It has a delivery's fields if there was a delivery."""
     answer: Json = {
         "transactionId": ID,
         "sending": {
@@ -179,7 +179,7 @@ def tool_error(code: str) -> Json:
 
 
 def changed(answer: Json, path: str, value: Any) -> Json:
-    """Return a copy in which `path` (dotted; numbers index) holds `value`; `...` takes it out."""
+    """Return a copy in which `path` (dotted; numbers are indexes) is `value`; `...` removes it."""
     copy = deepcopy(answer)
     *way, last = path.split(".")
     at: Any = copy
@@ -194,7 +194,7 @@ def changed(answer: Json, path: str, value: Any) -> Json:
 
 
 class Lifi:
-    """The provider under test, and what its server was asked."""
+    """The provider under test, and the calls to its server."""
 
     def __init__(self, server: Scripted) -> None:
         self.server = server
@@ -210,7 +210,7 @@ Answers = list[tuple[int, Any]]
 
 @contextmanager
 def answering(*answers: tuple[int, Any] | Json, **headers: str) -> Iterator[Lifi]:
-    """Run a LI.FI that gives these answers one after the other, the last one again and again."""
+    """Run a LI.FI server that returns these responses in order, and repeats the last one."""
     left: Answers = [answer if isinstance(answer, tuple) else (200, answer) for answer in answers]
 
     def behave(exchange: Exchange) -> None:

@@ -1,4 +1,4 @@
-"""An honest offer of each known shape, to be spoiled by tests one way at a time."""
+"""A valid offer of each known kind. Tests then change one thing in it."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -50,7 +50,7 @@ RULES_TO_SOLANA = replace(RULES, target_type="solana")
 
 
 def bridge_data(**changes: Any) -> bytes:
-    """Return the call of a bridge, LI.FI's BridgeData first; `changes` are its fields."""
+    """Return a bridge's call that begins with LI.FI's BridgeData. `changes` are its fields."""
     fields = {
         "id": ID,
         "bridge": "across",
@@ -70,7 +70,7 @@ def bridge_data(**changes: Any) -> bytes:
 
 
 def swap_data(selector: str = "4666fc80", **changes: Any) -> bytes:
-    """Return the call of a swap on one chain, by default from one token to another."""
+    """Return a swap's call on one chain, by default from one token to another."""
     fields = {
         "id": ID,
         "receiver": MERCHANT,
@@ -87,7 +87,7 @@ def swap_data(selector: str = "4666fc80", **changes: Any) -> bytes:
 
 
 def deposit_data(**changes: Any) -> bytes:
-    """Return a deposit of a token into Relay's depository."""
+    """Return the call that deposits a token into Relay's depository."""
     fields = {"depositor": PAYER, "token": USDC_HERE, "amount": 10_050_000, "id": ID} | changes
     return bytes.fromhex("e8017952") + encode(
         ["address", "address", "uint256", "bytes32"], list(fields.values())
@@ -95,12 +95,12 @@ def deposit_data(**changes: Any) -> bytes:
 
 
 def packed_data(identifier: bytes = ID) -> bytes:
-    """Return a call of a packed facet, which has room for 8 bytes of the id alone."""
+    """Return the call of a packed facet, which has room for only 8 bytes of the id."""
     return bytes.fromhex("1a2b3c4d") + identifier[:8] + bytes.fromhex(MERCHANT[2:]) + b"\x00" * 24
 
 
 def calling(offer: Offer, data: bytes | None = None, **changes: Any) -> Offer:
-    """Return the offer with another call: other data, or other fields of `EvmCall`."""
+    """Return the offer with other call data, or with other fields of `EvmCall`."""
     assert isinstance(offer.action, EvmCall)
     data = offer.action.data if data is None else data
     return replace(offer, action=replace(offer.action, data=data, **changes))

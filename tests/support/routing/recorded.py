@@ -1,4 +1,4 @@
-"""What providers and nodes really answered; `recordings/README.md` names the sources."""
+"""Recorded responses of providers and nodes. `recordings/README.md` names the sources."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Asking a Relay whose answers are given."""
+"""Request quotes from a Relay with scripted responses."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,20 +23,20 @@ from tests.support.routing.relay_world import (
 
 
 def relay_at(key: str = KEY, now: float = NOW) -> RelayProvider:
-    """Return the provider as it is at `now`."""
+    """Return a Relay provider whose clock says `now`."""
     return RelayProvider(API, key, clock=lambda: now)
 
 
 def ask_relay(
     answers: responses.RequestsMock, body: Any, wanted: Wanted = WANTED, *, now: float = NOW, **how: Any
 ) -> Offer:
-    """Return what the provider makes of `body`, answered to `wanted`."""
+    """Return the offer that the provider reads from `body`, its response to `wanted`."""
     answers.post(f"{API}/quote/v2", json=body, **how)
     return relay_at(now=now).quote(wanted)
 
 
 def rules_of(wanted: Wanted) -> Rules:
-    """Return what a deployment allows that pins Relay's depositories, and knows no prices."""
+    """Return the rules of a deployment that pins Relay's depositories and has no prices."""
     types = {SOLANA: "solana"}
     return replace(
         RULES,

@@ -1,7 +1,6 @@
-"""The id of a Relay order of the first version, by EIP-712 written out by hand.
+"""Calculate the id of a Relay order of version v1 (EIP-712), without the code under test.
 
-The quotes that tests make up take their ids from here, not from the code under test. What this calculates is compared
-with the ids that Relay itself gave to recorded orders.
+Tests use it to give their invented quotes an id. It is checked against the ids in Relay's recorded orders.
 """
 
 from collections.abc import Mapping
@@ -31,7 +30,6 @@ _ORDER = (
 
 
 def order_id(order: Mapping[str, Any]) -> bytes:
-    """Return the 32-byte id of an order of version v1."""
     return _hashed(
         _ORDER + _FEE + _INPUT + _PAYMENT + _REFUND + _OUTPUT + _PAID,
         _text(order["version"]),

@@ -1,4 +1,4 @@
-"""Relay as it answers when all is well, made by our own hand: quotes whose orders, calls and words agree."""
+"""Relay's responses without faults, made here: quotes whose orders, calls and texts are consistent."""
 
 import copy
 from collections.abc import Mapping
@@ -50,14 +50,14 @@ WAYS = {
 
 
 def written(side: Side) -> str:
-    """Return the side's token as Relay writes it."""
+    """Return the side's token in Relay's notation."""
     return (
         (side.token or reading.native_coin(side.account)).lower() if side.account[:2] == "0x" else side.token
     )
 
 
 def order_data(wanted: Wanted, amount_in: int = AMOUNT_IN) -> dict[str, Any]:
-    """Return the order of the settlement protocol, which pays `wanted` for `amount_in`."""
+    """Return an order of the settlement protocol that pays `wanted` for `amount_in`."""
     refund = {"minimumAmount": "0", "deadline": NOW + 86_400, "extraData": "0x"}
     return {
         "version": "v1",
@@ -104,7 +104,7 @@ def order_data(wanted: Wanted, amount_in: int = AMOUNT_IN) -> dict[str, Any]:
 def quote(
     wanted: Wanted = WANTED, *, amount_in: int = AMOUNT_IN, order: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return Relay's answer to a quote for `wanted`; `order` takes the place of the one that would be right."""
+    """Return Relay's response to a quote for `wanted`. `order` replaces the correct order."""
     data = copy.deepcopy(dict(order)) if order is not None else order_data(wanted, amount_in)
     id_ = order_id(data)
     source, target = wanted.source, wanted.target

@@ -1,4 +1,4 @@
-"""Requests in every state, on chains that nobody asks, for the tests of the sandbox."""
+"""Requests in every state, on chains that are never queried, for tests of the sandbox."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ RECIPIENTS = {
 
 @pytest.fixture
 def coin(db: None) -> Token:
-    """A token on a chain that has no node at all: whoever asked one would fail."""
+    """A token on a chain without nodes, so that a query to the chain fails."""
     chain = Chain.objects.create(
         id=8453,
         name="Base",
@@ -62,7 +62,7 @@ def a_request(merchant: Merchant, token: Token, amount: str = "10", **more: Any)
 
 @pytest.fixture
 def request_in(merchant: Merchant, coin: Token) -> Callable[[str], PaymentRequest]:
-    """Return a maker of requests of 10 USDC in a state of their life, which came to it without any event."""
+    """Return a function that makes a request of 10 USDC in this state. No event was recorded on its way there."""
 
     def make(state: str) -> PaymentRequest:
         request = a_request(merchant, coin)
@@ -90,7 +90,7 @@ def request_in(merchant: Merchant, coin: Token) -> Callable[[str], PaymentReques
 
 
 def recorded_events() -> list[str]:
-    """Return the events in the order in which they happened, each with the request's status in it."""
+    """Return the events in order, each with its request's status."""
     bodies = [json.loads(bytes(event.body)) for event in Event.objects.order_by("created")]
     return [f"{body['type']}: {body['data']['object']['request_status']}" for body in bodies]
 

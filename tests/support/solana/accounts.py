@@ -1,4 +1,4 @@
-"""Hand-made token accounts and a mint that keeps a fee, for tests."""
+"""Token accounts, and mints with extensions, created by tests."""
 
 import struct
 
@@ -23,14 +23,14 @@ _REALLOCATE, _MEMO_TRANSFER, _ENABLE = 29, 30, 0  # instructions of Token-2022
 _MEMO_TRANSFER_EXTENSION = 8
 _INTEREST_BEARING, _SCALED_UI_AMOUNT, _INITIALIZE = 33, 43, 0
 _EXTENSION_BYTES = {_INTEREST_BEARING: 52, _SCALED_UI_AMOUNT: 56}
-_EXTENDED_BYTES = 170  # a mint with one extension of no bytes
-_FEE_MINT_BYTES = 278  # a mint with the transfer fee extension alone
+_EXTENDED_BYTES = 170  # a mint with one empty extension
+_FEE_MINT_BYTES = 278  # a mint with only the transfer fee extension
 ONE_PERCENT = 100  # in basis points
 _NO_LIMIT = 2**64 - 1
 
 
 def open_account(ledger: LocalLedger, owner: str) -> Pubkey:
-    """Open a further token account for test USDC, which is not the owner's associated one."""
+    """Open another token account for test USDC, which is not the owner's associated account."""
     account = Keypair()
     space = _space(ledger, account, ACCOUNT_LEN, TOKEN_PROGRAM_ID)
     initialize = spl.initialize_account(
@@ -58,7 +58,7 @@ def give_away(account: Pubkey, owner: Keypair, to: str) -> Instruction:
 
 
 def memo_required(payer: Pubkey, owner: Pubkey, mint: Pubkey) -> list[Instruction]:
-    """Return what makes the owner's associated Token-2022 account reject transfers without a memo."""
+    """Return the instructions that make the owner's associated Token-2022 account reject transfers without a memo."""
     account = spl.get_associated_token_address(owner, mint, TOKEN_2022_PROGRAM_ID)
     own = AccountMeta(account, is_signer=False, is_writable=True)
     signs = AccountMeta(owner, is_signer=True, is_writable=False)
@@ -72,7 +72,7 @@ def memo_required(payer: Pubkey, owner: Pubkey, mint: Pubkey) -> list[Instructio
 
 
 def make_fee_mint(ledger: LocalLedger, *, holder_units: int) -> str:
-    """Make a Token-2022 mint of 6 decimals that keeps 1 % of each transfer, and give the payer some."""
+    """Create a Token-2022 mint with 6 decimals that keeps 1 % of each transfer; mint some to the payer."""
     new, key = Keypair(), ledger.key
     space = _space(ledger, new, _FEE_MINT_BYTES, TOKEN_2022_PROGRAM_ID)
     fee = spl.initialize_transfer_fee_config(
@@ -103,7 +103,10 @@ def make_fee_mint(ledger: LocalLedger, *, holder_units: int) -> str:
 
 
 def make_scaling_mint(ledger: LocalLedger, *, interest: bool) -> str:
-    """Make a Token-2022 mint of 6 decimals whose displayed amounts are twice the amounts, or grow with interest."""
+    """Create a Token-2022 mint with 6 decimals.
+
+    Its displayed amounts are twice the real ones, or grow with interest.
+    """
     new, key = Keypair(), ledger.key
     kind = _INTEREST_BEARING if interest else _SCALED_UI_AMOUNT
     scale = struct.pack("<h", 500) if interest else struct.pack("<d", 2.0)

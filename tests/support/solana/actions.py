@@ -1,4 +1,4 @@
-"""Transactions as routing providers make them, honest and hostile, for tests."""
+"""Honest and hostile transactions of routing providers."""
 
 import base64
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ def whole(
     tables: Sequence[AddressLookupTableAccount] = (),
     blockhash: Hash | None = None,
 ) -> SolanaTransaction:
-    """A provider's transaction, which everybody has signed but the payer; its blockhash is an old one by default."""
+    """Return a provider's transaction, signed by everyone except the payer. By default, its blockhash is old."""
     key = payer.pubkey() if isinstance(payer, Keypair) else payer
     message = MessageV0.try_compile(key, list(instructions), list(tables), blockhash or Hash.default())
     signing = message.account_keys[: message.header.num_required_signatures]
@@ -45,7 +45,7 @@ def whole(
 
 
 def bare(instructions: Iterable[Instruction], tables: Sequence[str] = ()) -> SolanaInstructions:
-    """The same, as instructions that are still to be made a transaction."""
+    """Return the same as instructions, which are not a transaction yet."""
     return SolanaInstructions(
         tuple(
             SolanaInstruction(
@@ -60,12 +60,12 @@ def bare(instructions: Iterable[Instruction], tables: Sequence[str] = ()) -> Sol
 
 
 def memo(text: str) -> Instruction:
-    """A word to the memo program, which stands in for a router's program."""
+    """Return a memo instruction. It takes the place of a router's call."""
     return Instruction(MEMO, text.encode(), [])
 
 
 def make_table(ledger: LocalLedger, addresses: Sequence[str]) -> AddressLookupTableAccount:
-    """Return a lookup table on the chain, in force."""
+    """Return an active lookup table on the chain."""
     keys = [Pubkey.from_string(address) for address in addresses]
     authority = ledger.key.pubkey()
     table = _new_table(ledger)
@@ -86,7 +86,7 @@ def make_table(ledger: LocalLedger, addresses: Sequence[str]) -> AddressLookupTa
 
 
 def _new_table(ledger: LocalLedger) -> Pubkey:
-    """Make an empty table, which is named by its authority and a recent slot."""
+    """Create an empty table. Its address depends on its authority and a recent slot."""
     authority = ledger.key.pubkey()
     create, table = create_lookup_table(
         CreateLookupTableParams(
@@ -98,7 +98,7 @@ def _new_table(ledger: LocalLedger) -> Pubkey:
 
 
 def _recent_slot(ledger: LocalLedger) -> int:
-    """Return the newest slot in the chain's own list, by which it judges: a count, then the newest first."""
+    """Return the newest slot in the chain's own list. The list has a count, then the slots, newest first."""
     account = ledger.rpc(
         "getAccountInfo", str(SLOT_HASHES), {"encoding": "base64", "commitment": "confirmed"}
     )

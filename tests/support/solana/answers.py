@@ -1,4 +1,4 @@
-"""What a node answers to `getTransaction`, made by hand: the layouts are those of Solana's RPC documentation."""
+"""A node's responses to `getTransaction`, built here in the format of Solana's RPC documentation."""
 
 import struct
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,10 @@ def base58(data: bytes) -> str:
 
 @dataclass(frozen=True)
 class Call:
-    """An instruction by its program's and accounts' addresses; `inner` are those that it caused, with their heights."""
+    """An instruction, by its program's and accounts' addresses.
+
+    `inner` are the calls that it caused, with their heights.
+    """
 
     program: str
     accounts: Sequence[str]
@@ -43,7 +46,7 @@ class Call:
 
 @dataclass
 class Ledger:
-    """Balances around one transaction: lamports and tokens before and after, by address. The first signer pays."""
+    """Balances in lamports and tokens before and after one transaction, by address. The first signer pays."""
 
     signers: list[str]
     lamports: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -53,7 +56,7 @@ class Ledger:
     program: str = TOKEN
 
     def holds(self, owner: str, mint: str, before: int | None, after: int | None) -> str:
-        """Give the owner its associated account with so much before and after (None: there is none); return it."""
+        """Give the owner's associated account this balance before and after (None: no account); return its address."""
         account = token_account(owner, mint, self.program)
         self.has(account, mint, (owner, before), (owner, after))
         return account
@@ -65,7 +68,7 @@ class Ledger:
         self.tokens[account] = one, two
 
     def answer(self, *calls: Call) -> dict[str, Any]:
-        """Return what the node answers for a transaction of these instructions."""
+        """Return the node's response for a transaction with these instructions."""
         plain = [
             key
             for call in _all(calls)
@@ -135,7 +138,7 @@ def move(
 
 
 def bare_move(source: str, target: str, authority: str, amount: int, *references: bytes) -> Call:
-    """A Transfer, which names no mint."""
+    """A token transfer that doesn't name the mint."""
     keys = [source, target, authority, *map(reference_key, references)]
     return Call(TOKEN, keys, b"\x03" + struct.pack("<Q", amount))
 
@@ -154,7 +157,7 @@ def closed(account: str, target: str, owner: str) -> Call:
 
 
 def coins(source: str, target: str, amount: int, *references: bytes) -> Call:
-    """The System Program's Transfer."""
+    """A transfer of lamports by the System Program."""
     keys = [source, target, *map(reference_key, references)]
     return Call(SYSTEM, keys, struct.pack("<IQ", 2, amount))
 

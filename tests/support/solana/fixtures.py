@@ -1,4 +1,4 @@
-"""What tests of providers' transactions share: tokens, and a customer with something to lose."""
+"""Fixtures for the tests of providers' transactions: tokens, and a customer with balances."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.support.solana.scene import Mints, Scene, make_mints, make_scene
 
 @pytest.fixture(scope="session")
 def mints(local_ledger: LocalLedger) -> Mints:
-    """Two tokens beside USDC."""
+    """Two tokens other than USDC."""
     return make_mints(local_ledger)
 
 

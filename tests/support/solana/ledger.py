@@ -1,4 +1,4 @@
-"""A real local Solana chain, and payers who sign with keys of their own and send by raw RPC."""
+"""A local Solana chain, and payers who sign with their own keys and send by raw RPC."""
 
 import base64
 import struct
@@ -22,15 +22,13 @@ from demo.solana import ledger, mint
 
 USDC_UNIT = 10**6
 _CLOCK = "SysvarC1ock11111111111111111111111111111111"
-_CLOCK_FIELDS = struct.Struct(
-    "<QqQQq"
-)  # slot, the epoch's beginning, epoch, the next leaders' epoch, Unix seconds
+_CLOCK_FIELDS = struct.Struct("<QqQQq")  # slot, epoch start, epoch, epoch of the next leaders, Unix seconds
 _CLOCK_ALLOWANCE_SECONDS = 3
 
 
 @dataclass(frozen=True)
 class LocalLedger:
-    """Where the chain is; its payer holds plenty of SOL and test USDC."""
+    """The chain's URL and payer, who has large balances of SOL and test USDC."""
 
     url: str
     usdc: str = mint.USDC
@@ -38,7 +36,7 @@ class LocalLedger:
 
     @classmethod
     def prepare(cls, url: str) -> "LocalLedger":
-        """Put the mint there and fund the payer."""
+        """Create the mint on the chain and fund the payer."""
         mint.prepare_local_mint(url, mint.WALLET.pubkey())
         mint.mint_to(url, mint.MINT.pubkey(), mint.WALLET.pubkey(), 10**9 * USDC_UNIT)
         return cls(url)
@@ -48,11 +46,10 @@ class LocalLedger:
         return str(self.key.pubkey())
 
     def rpc(self, method: str, *params: Any) -> Any:
-        """Return the result of one call to the node."""
         return ledger.rpc(self.url, method, *params)
 
     def new_wallet(self, *, lamports: int = 0, usdc: int = 0) -> Keypair:
-        """Return the key of a new wallet that holds so much."""
+        """Return the key of a new wallet with these balances."""
         wallet = Keypair()
         if lamports:
             ledger.fund(self.url, wallet.pubkey(), lamports)
@@ -61,22 +58,22 @@ class LocalLedger:
         return wallet
 
     def sign_and_send(self, unsigned: str, key: Keypair | None = None) -> str:
-        """Sign what `build-transaction` handed out and send it; confirmed on return."""
+        """Sign a transaction from `build-transaction` and send it. It is confirmed on return."""
         return ledger.send_signed(self.url, ledger.sign(unsigned, key or self.key))
 
     def send(self, instructions: Iterable[Instruction], *signers: Keypair) -> str:
-        """Send hand-made instructions, paid by the first signer (the payer by default)."""
+        """Send instructions. The first signer pays the fee, by default the payer."""
         return ledger.send(self.url, list(instructions), signers or (self.key,))
 
     def send_failing(self, instructions: Sequence[Instruction], *signers: Keypair) -> str:
-        """Get a transaction into a block that fails there."""
+        """Send a transaction that fails in a block."""
         keys = list(signers or (self.key,))
         blockhash = ledger.latest_blockhash(self.url)
         message = MessageV0.try_compile(keys[0].pubkey(), list(instructions), [], blockhash)
         return ledger.send_signed(self.url, VersionedTransaction(message, keys), even_if_it_fails=True)
 
     def catch_up(self) -> None:
-        """Put the chain's clock right: it counts slots, and falls behind on a machine that has much else to do."""
+        """Correct the chain's clock. It counts slots, so it falls behind on a busy machine."""
         account = self.rpc("getAccountInfo", _CLOCK, {"encoding": "base64"})["value"]
         *_, told = _CLOCK_FIELDS.unpack(base64.b64decode(account["data"][0]))
         now = time.time()
@@ -89,11 +86,10 @@ class LocalLedger:
         return signature
 
     def balance(self, address: str) -> int:
-        """Return the lamports at `address`."""
         return int(self.rpc("getBalance", address, {"commitment": "confirmed"})["value"])
 
     def token_balance(self, owner: str, token: str = mint.USDC, program: Pubkey = TOKEN_PROGRAM_ID) -> int:
-        """Return the base units in the owner's associated token account; 0 where there is none."""
+        """Return the base units in the owner's associated token account, or 0 if it doesn't exist."""
         account = token_account(owner, token, program)
         found = self.rpc("getAccountInfo", str(account), {"encoding": "base64", "commitment": "confirmed"})[
             "value"
@@ -111,7 +107,7 @@ class LocalLedger:
         decimals: int = mint.DECIMALS,
         program: Pubkey = TOKEN_PROGRAM_ID,
     ) -> list[Instruction]:
-        """Return hand-made instructions that move tokens, with any references on the transfer."""
+        """Return instructions that transfer tokens, with these references on the transfer."""
         payer = (sender or self.key).pubkey()
         owner, of = Pubkey.from_string(recipient), Pubkey.from_string(token)
         move = spl.transfer_checked(
@@ -129,19 +125,18 @@ class LocalLedger:
         return [*([] if to_account else [create]), with_references(move, *references)]
 
     def coin_move(self, recipient: str, amount: int, *references: bytes) -> list[Instruction]:
-        """Return the hand-made instruction that moves lamports, with any references on it."""
+        """Return an instruction that transfers lamports, with these references."""
         target = Pubkey.from_string(recipient)
         move = transfer(TransferParams(from_pubkey=self.key.pubkey(), to_pubkey=target, lamports=amount))
         return [with_references(move, *references)]
 
 
 def new_address() -> str:
-    """Return the address of a wallet that was never used."""
+    """Return a new wallet's address."""
     return str(Keypair().pubkey())
 
 
 def token_account(owner: str, token: str = mint.USDC, program: Pubkey = TOKEN_PROGRAM_ID) -> Pubkey:
-    """Return the owner's associated token account."""
     return spl.get_associated_token_address(Pubkey.from_string(owner), Pubkey.from_string(token), program)
 
 

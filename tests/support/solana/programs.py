@@ -1,8 +1,8 @@
-"""Programs of our own for the local chain, assembled by hand: each makes one call that no instruction tells of.
+"""Small programs for the local chain, assembled here. Each makes one call that no instruction shows.
 
-They are the drainers that nobody can tell from an honest router by reading: an opaque call that is handed the wallet's
-signature. Formats: ELF, and the first version of Solana's bytecode (sBPF v0) with its conventions for programs' input
-and for calls between programs.
+They work like drainers that look like honest routers: an opaque call that uses the wallet's signature. Formats:
+ELF, and the first version of Solana's bytecode (sBPF v0) with its conventions for programs' input and for calls
+between programs.
 """
 
 import base64
@@ -21,14 +21,14 @@ _MOVE, _COPY, _ADD, _LOAD, _STORE, _WIDE, _CALL, _EXIT = 0xB7, 0xBF, 0x07, 0x79,
 _INPUT, _SCRATCH, _FRAME = 6, 7, 10  # registers: the input's address, a spare one, the end of the stack
 _META_BYTES, _INFO_BYTES, _CALL_BYTES = 16, 56, 40
 _MOST_DATA = 40
-# An account in a program's input: where its fields are, and the room that is left for its data to grow.
+# The offsets of an account's fields in a program's input, and the extra space in which its data can grow.
 _KEY, _OWNER, _LAMPORTS, _DATA = 8, 40, 72, 88
 _ROOM = 10_240
 
 
 @dataclass(frozen=True)
 class Vault:
-    """An account that a program signs for: its address and the seeds from which the program derives it."""
+    """An account that a program can sign for. The program derives its address from the seeds."""
 
     address: Pubkey
     seeds: tuple[bytes, ...]
@@ -43,11 +43,11 @@ def smuggled(
     first: Pubkey | None = None,
     vault: Vault | None = None,
 ) -> Instruction:
-    """Return a call of a new program's that says `words`, and makes the call `inner` with what it is handed.
+    """Return a call with the data `words` to a new program, which makes the call `inner` with the given accounts.
 
-    The accounts of `inner` have to be there already, each but once; its data are 40 bytes at most. `program` is where
-    the program is put, `first` a further account that it is handed before the others, and `vault` the account of
-    `inner` that the program itself signs for.
+    The accounts of `inner` must exist, and each may occur only once. Its data are 40 bytes at most. `program`
+    is the new program's address. `first` is another account, passed before the others. `vault` is the account
+    of `inner` that the program signs for.
     """
     keys = [*([first] if first else []), *(meta.pubkey for meta in inner.accounts)]
     options = {"encoding": "base64", "commitment": "confirmed"}
@@ -68,7 +68,7 @@ def smuggled(
 
 
 def plant_approving(ledger: LocalLedger, program: Pubkey | None = None) -> Pubkey:
-    """Put a program there that does nothing, and succeeds; return its address."""
+    """Deploy a program that does nothing and succeeds; return its address."""
     program = program or Keypair().pubkey()
     done = _op(_MOVE, 0) + _op(_EXIT)
     _plant(ledger, program, done + _op(_CALL, 0, 1, value=-1) + _op(_EXIT))
@@ -76,9 +76,9 @@ def plant_approving(ledger: LocalLedger, program: Pubkey | None = None) -> Pubke
 
 
 def plant_moving(ledger: LocalLedger, lamports: int, held: int) -> tuple[Pubkey, Pubkey]:
-    """Put a program there that moves lamports from its first account to its second, and makes no call for that.
+    """Deploy a program that moves lamports from its first account to its second without a call.
 
-    Return the program, and an account of its own that holds so much.
+    Return the program, and its own account with this balance.
     """
     program, account = Keypair().pubkey(), Keypair().pubkey()
     first, second = (place + _LAMPORTS for place in list(_places([0, 0]))[:2])
@@ -100,9 +100,10 @@ def _plant(ledger: LocalLedger, program: Pubkey, code: bytes) -> None:
 
 
 def _calling(inner: Instruction, sizes: Sequence[int], seeds: Sequence[bytes]) -> Iterator[bytes]:
-    """Yield the code: the call is put together on the stack, and made.
+    """Yield the code that builds the call on the stack and makes it.
 
-    The input has an account of `sizes` for each of the call's, after those that the call does not need.
+    The input has one account of size `sizes` for each of the call's accounts, after those that the call doesn't
+    need.
     """
     data, count = bytes(inner.data), len(inner.accounts)
     assert len(data) <= _MOST_DATA
@@ -138,7 +139,7 @@ def _calling(inner: Instruction, sizes: Sequence[int], seeds: Sequence[bytes]) -
 
 
 def _signing(below: int, seeds: Sequence[bytes]) -> Generator[bytes, None, int]:
-    """Put the seeds of one signer on the stack, under what is there; return where they are described."""
+    """Put one signer's seeds on the stack, below its current end; return the place of their description."""
     at, addresses = below, []
     for seed in seeds:
         padded = seed.ljust(-(-len(seed) // 8) * 8, b"\0")
@@ -155,7 +156,7 @@ def _signing(below: int, seeds: Sequence[bytes]) -> Generator[bytes, None, int]:
 
 
 def _places(sizes: Sequence[int]) -> Iterator[int]:
-    """Yield where each account begins in the program's input, and where the one after them does."""
+    """Yield the place of each account in the program's input, and the place after the last one."""
     at = 8
     for size in sizes:
         yield at
@@ -174,7 +175,7 @@ def _bytes(at: int, data: bytes) -> Iterator[bytes]:
 
 
 def _put(at: int, value: int) -> Iterator[bytes]:
-    """Store a number of 64 bits on the stack."""
+    """Store a 64-bit number on the stack."""
     low, high = value & 0xFFFFFFFF, value >> 32
     yield struct.pack("<BBhI", _WIDE, _SCRATCH, 0, low) + struct.pack("<BBhI", 0, 0, 0, high)
     yield _op(_STORE, _FRAME, _SCRATCH, at)
@@ -190,7 +191,7 @@ def _point(at: int, field: int) -> Iterator[bytes]:
 
 
 def _own(at: int, field: int) -> Iterator[bytes]:
-    """Store the address of a place on the stack."""
+    """Store the address of another place on the stack."""
     yield from (
         _op(_COPY, _SCRATCH, _FRAME),
         _op(_ADD, _SCRATCH, value=field),
@@ -199,7 +200,7 @@ def _own(at: int, field: int) -> Iterator[bytes]:
 
 
 def _elf(text: bytes, function: str) -> bytes:
-    """Return a shared object of this code, whose one open call is to a function of the runtime."""
+    """Return a shared object with this code. Its only external call is to a function of the runtime."""
     head, segment = 64, 56
     names = b"\0.text\0.dynamic\0.dynsym\0.dynstr\0.rel.dyn\0.shstrtab\0"
     strings = b"\0" + function.encode() + b"\0"

@@ -1,4 +1,4 @@
-"""A customer whom a hostile routing provider would like to rob, for tests."""
+"""A customer with balances that a hostile routing provider tries to steal."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ PRICE = 7 * UNIT
 
 @dataclass(frozen=True)
 class Mints:
-    """Two tokens beside USDC: one of the classic program, one of Token-2022."""
+    """Two tokens other than USDC: one of the classic token program, one of Token-2022."""
 
     other: Pubkey
     newer: Pubkey
@@ -31,7 +31,7 @@ class Mints:
 
 @dataclass(frozen=True)
 class Scene:
-    """A customer with 1 SOL, 50 USDC, some of two further tokens and an empty token account, and a thief."""
+    """A customer with 1 SOL, 50 USDC, balances of two other tokens and an empty token account. And a thief."""
 
     ledger: LocalLedger
     wallet: Keypair
@@ -48,15 +48,14 @@ class Scene:
         return Pubkey.from_string(self.ledger.usdc)
 
     def account(self, token: Pubkey, program: Pubkey = TOKEN_PROGRAM_ID) -> Pubkey:
-        """Return the customer's associated account."""
         return token_account(str(self.owner), str(token), program)
 
     def honest(self) -> list[Instruction]:
-        """Return what the route says: the price, in USDC."""
+        """Return the instructions that the route describes: a payment of the price in USDC."""
         return self.ledger.token_move(new_address(), PRICE, sender=self.wallet)
 
     def state(self) -> list[Any]:
-        """Return all that matters of the customer's accounts, and the thief's lamports."""
+        """Return the customer's relevant account data, and the thief's lamports."""
         newer = self.account(self.mints.newer, TOKEN_2022_PROGRAM_ID)
         held = [self.account(self.usdc), self.account(self.mints.other), newer, self.spare]
         options = {"encoding": "base64", "commitment": "confirmed"}
@@ -69,7 +68,7 @@ class Scene:
 
 
 def make_mints(ledger: LocalLedger) -> Mints:
-    """Put two tokens on the chain that are the ledger's payer's to give."""
+    """Create two tokens that the ledger's payer can mint."""
     classic, newer, key = Keypair(), Keypair(), ledger.key
     mint.make_mint(ledger.url, classic, key, 6)
     space = CreateAccountParams(
@@ -87,7 +86,7 @@ def make_mints(ledger: LocalLedger) -> Mints:
 
 
 def make_scene(ledger: LocalLedger, mints: Mints) -> Scene:
-    """Give a new customer something to lose."""
+    """Create a thief and a new customer with balances."""
     wallet, thief = ledger.new_wallet(lamports=SOL, usdc=50 * UNIT), ledger.new_wallet(lamports=SOL)
     owner, key = wallet.pubkey(), ledger.key
     mint.mint_to(ledger.url, mints.other, owner, 30 * UNIT, authority=key)

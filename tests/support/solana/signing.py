@@ -1,4 +1,4 @@
-"""Sign transactions as wallets do, and change them before as wallets and thieves do."""
+"""Sign transactions as wallets do, after changes by wallets or thieves."""
 
 import base64
 from collections.abc import Callable, Sequence
@@ -19,12 +19,12 @@ def message_of(transaction: str) -> MessageV0:
 
 
 def sign(transaction: str, payer: Keypair) -> str:
-    """Return the transaction as a wallet does that signs its own place only."""
+    """Sign as the payer only, as a wallet does; return the transaction."""
     return sign_message(message_of(transaction), payer)
 
 
 def sign_message(message: MessageV0, *signers: Keypair) -> str:
-    """Return the transaction with the signatures of those, and zeros in the places of the other signers."""
+    """Return the transaction with these signatures. Missing signatures are zeros."""
     raw, keys = to_bytes_versioned(message), message.account_keys
     by_key = {signer.pubkey(): signer.sign_message(raw) for signer in signers}
     places = keys[: message.header.num_required_signatures]
@@ -33,7 +33,7 @@ def sign_message(message: MessageV0, *signers: Keypair) -> str:
 
 
 def instructions_of(message: MessageV0) -> list[Instruction]:
-    """Return the instructions of a message with the rights that it gives to each account."""
+    """Return a message's instructions with each account's permissions."""
     keys = message.account_keys
 
     def meta(place: int) -> AccountMeta:
@@ -57,7 +57,7 @@ def rebuilt(
     fee_payer: Pubkey | None = None,
     blockhash: Hash | None = None,
 ) -> MessageV0:
-    """Return the message of a transaction with other instructions, as a wallet or a thief would compile it."""
+    """Return a transaction's message with other instructions, as a wallet or a thief would compile it."""
     message = message_of(transaction)
     kept = [change(each) for each in instructions_of(message) if keep(each)]
     return MessageV0.try_compile(

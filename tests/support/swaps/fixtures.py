@@ -1,4 +1,4 @@
-"""Customers of requests on either chain."""
+"""Customers with requests on either EVM chain."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ NewCustomer = Callable[..., Customer]
 
 @pytest.fixture
 def new_customer(api: Api, public: Api, swap_world: SwapWorld) -> NewCustomer:
-    """Return a maker of requests for a token of the catalogue, and of somebody who is to pay them."""
+    """Return a function that creates a request for a token and returns its customer."""
 
     def create(
         token: Token,
@@ -45,7 +45,7 @@ def new_customer(api: Api, public: Api, swap_world: SwapWorld) -> NewCustomer:
 
 @pytest.fixture
 def scripted(swap_world: SwapWorld, merchant: Merchant) -> Scripted:
-    """Swaps whose provider says what the test has written down."""
+    """Swaps whose provider returns the test's scripted responses."""
     swap_world.first_row.routers = {"lifi": [PINNED, ROUTER], "relay": []}
     swap_world.first_row.save(update_fields=["routers"])
     return Scripted(swap_world, merchant, Script(), Clock())

@@ -1,4 +1,4 @@
-"""Paying by a swap, and the engine run by hand over it: its chains and its provider are asked until it is decided."""
+"""Pay by a swap, and run the engine by hand on its chains and its provider until it is decided."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -16,7 +16,7 @@ from webhooks.models import Event
 
 
 def pay_by_swap(world: SwapWorld, customer: Customer, token: Token) -> tuple[str, str]:
-    """Pay with this token as the page does, approvals included; return the payment's id and its transaction's hash."""
+    """Pay with this token as the page does, with approvals; return the payment's id and its transaction's hash."""
     route = customer.routes(token)[0]
     for unsigned in customer.approval(route)["transactions"]:
         world.sign_and_send(_chain(world, token), unsigned)
@@ -36,13 +36,13 @@ def _chain(world: SwapWorld, token: Token) -> Any:
 def look_and_follow(
     clock: Callable[[], datetime], *, client: Any = get_client, provider: Any = get_provider
 ) -> None:
-    """Ask the chains, then the providers, about what is due."""
+    """Query the chains, then the providers, about everything that is due."""
     verify_due(client=client, now=clock)
     follow_swaps(provider=provider, now=clock)
 
 
 def step(payment: Payment, clock: Clock, **asked: Any) -> Payment:
-    """Push the clock to the payment's next look, and look."""
+    """Advance the clock to the payment's next lookup, and run it."""
     payment.refresh_from_db()
     if payment.due_at:
         clock.forward(seconds=max((payment.due_at - clock()).total_seconds(), 0) + 0.01)
@@ -52,7 +52,7 @@ def step(payment: Payment, clock: Clock, **asked: Any) -> Payment:
 
 
 def follow_until_decided(payment_id: str, clock: Clock, *, looks: int = 60, **asked: Any) -> Payment:
-    """Look until the payment is completed or failed."""
+    """Run lookups until the payment is completed or failed."""
     payment = Payment.objects.get(pk=payment_id)
     for _ in range(looks):
         if not step(payment, clock, **asked).is_open:
@@ -61,7 +61,10 @@ def follow_until_decided(payment_id: str, clock: Clock, *, looks: int = 60, **as
 
 
 def assert_nothing_counted(payment: Payment, code: str) -> None:
-    """It failed for this reason: nothing was credited, consumed or told but the failure."""
+    """Check that the payment failed for this reason.
+
+    Nothing is credited or consumed, and the only event is the failure.
+    """
     payment.refresh_from_db()
     assert (payment.status, payment.failure_code) == ("failed", code), payment.status_detail
     assert payment.amount_received is None

@@ -1,4 +1,4 @@
-"""What the checkout's page does to pay with another token, by the public API alone."""
+"""The steps of the checkout's page to pay with another token, through the public API only."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ QUOTES = "/v1/quote/toAmount"
 
 @dataclass(frozen=True)
 class Customer:
-    """Somebody who opened the page of `order` and has a wallet."""
+    """A customer with a wallet, who opened the page of `order`."""
 
     public: Api
     order: dict[str, Any]
@@ -26,7 +26,7 @@ class Customer:
         return dict(self.public.get(self.page).json())
 
     def ask_routes(self, token: Token | str, chain: Chain | None = None, **different: Any) -> Any:
-        """Ask for ways to pay with a token of the catalogue, or by an address on `chain`."""
+        """Request routes for a token of the catalogue, or for a token's address on `chain`."""
         named: dict[str, Any]
         if isinstance(token, Token):
             named = {"chain_id": token.chain_id, "token_id": token.pk}
@@ -37,7 +37,7 @@ class Customer:
         return self.public.post(f"{self.page}/routes", body)
 
     def routes(self, token: Token | str, chain: Chain | None = None) -> list[dict[str, Any]]:
-        """The routes that there are, one at least."""
+        """Return the routes, of which there is at least one."""
         answer = self.ask_routes(token, chain)
         assert answer.status_code == 200, answer.content
         routes: list[dict[str, Any]] = answer.json()["routes"]
@@ -74,5 +74,5 @@ def code(answer: Any, status: int) -> str:
 
 
 def quotes_asked(world: SwapWorld) -> int:
-    """How many quotes the aggregator was asked for."""
+    """The number of quotes that the aggregator was asked for."""
     return sum("/quote" in call.path for call in world.aggregator.calls.made)

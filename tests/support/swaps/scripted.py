@@ -1,4 +1,4 @@
-"""Swaps whose provider says what a test wrote down, over real chains: quotes, departures and deliveries by hand."""
+"""Swaps with a scripted provider, on real chains. Quotes, source transactions and deliveries are made here."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from tests.support.payments.world import Clock, make_request, submit
 from tests.support.swaps.following import step
 from tests.support.swaps.world import SwapWorld
 
-# A contract's address without a contract: it takes whatever it is called with.
+# The address has no contract, so it accepts every call.
 PINNED = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"
 SELECTOR = bytes.fromhex("aabbccdd")
 NATIVE = "0x0000000000000000000000000000000000000000"
@@ -28,14 +28,14 @@ Said = SwapStatus | Exception
 
 @dataclass
 class Script:
-    """A provider that answers with one line after the other, the last one for ever."""
+    """A provider that returns scripted responses in order, and repeats the last one."""
 
     said: list[Said] = field(default_factory=list)
     key: str = "lifi"
     asked: list[tuple[Mapping[str, Any], str]] = field(default_factory=list)
 
     def says(self, *said: Said) -> None:
-        """Answer so from now on."""
+        """Set the responses from now on."""
         self.said = list(said)
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
@@ -57,7 +57,7 @@ def under_way(state: SwapState = SwapState.BRIDGING, raw: str = "PENDING") -> Sw
 
 
 def delivered(by: str | None, amount: int | None, **more: Any) -> SwapStatus:
-    """DONE, by this transaction and of this amount."""
+    """Return the provider's status for a delivered swap, with this transaction and this amount."""
     return SwapStatus(
         SwapState.DELIVERED, "DONE/COMPLETED", destination_hash=by, destination_amount=amount, **more
     )
@@ -77,7 +77,7 @@ class Scripted:
         return make_request(self.merchant, token, amount, self.world.second.recipient, **different)
 
     def quote(self, request: PaymentRequest, *, is_built: bool = True, **different: Any) -> Quote:
-        """Return a quote of a swap route for all that remains, handed out a moment ago."""
+        """Return a quote for a swap of the remaining amount, issued a second ago."""
         now = timezone.now() - timedelta(seconds=1)
         route = Route.objects.create(
             request=request,
@@ -107,7 +107,7 @@ class Scripted:
         return Quote.objects.create(**{**fields, **different})
 
     def send_naming(self, *ids: bytes, chain: LocalChain | None = None) -> str:
-        """Send a call to the pinned contract on the first chain that holds these ids; its hash."""
+        """Send a call that contains these ids to the pinned contract on the first chain; return its hash."""
         return self.send_call(PINNED, SELECTOR + b"".join(ids), chain)
 
     def send_call(self, to: str, data: bytes, chain: LocalChain | None = None) -> str:
@@ -125,23 +125,23 @@ class Scripted:
         )
 
     def depart(self, request: PaymentRequest, quote: Quote | None = None) -> Payment:
-        """Return the payment of a swap whose transaction is mined and submitted."""
+        """Send and submit a swap's transaction; return its payment."""
         quote = quote or self.quote(request)
         return submit(request, self.send_naming(bytes(quote.bound_by)), self.world.first_row)
 
     def deliver(self, *amounts: int, token: str | None = None, recipient: str | None = None) -> str:
-        """Deliver these amounts in one transaction on the second chain, by inner calls of a relayer's contract."""
+        """Deliver these amounts in one transaction on the second chain, with inner calls of a relayer's contract."""
         contract = self.world.second.usdc if token is None else token or NATIVE
         to = recipient or self.world.second.recipient
         moves = [Move(secrets.token_bytes(32), contract, to, amount) for amount in amounts]
         return deliver(self.world.second.url, moves)
 
     def step(self, payment: Payment) -> Payment:
-        """Look at the chains and ask the provider, when the payment is due."""
+        """Query the chains and the provider when the payment is due."""
         return step(payment, self.clock, provider=lambda key: self.provider)
 
     def bridge(self, payment: Payment) -> Payment:
-        """Look until the provider was asked once at least."""
+        """Run lookups until the provider was queried at least once."""
         return self.until(payment, lambda: bool(self.provider.asked))
 
     def until(self, payment: Payment, reached: Any, steps: int = 60) -> Payment:
@@ -152,6 +152,6 @@ class Scripted:
         raise AssertionError(f"{payment.pk} is {payment.status}: {payment.status_detail}")
 
     def decide(self, payment: Payment) -> Payment:
-        """Look until the payment is completed or failed."""
+        """Run lookups until the payment is completed or failed."""
         payment.refresh_from_db()
         return self.until(payment, lambda: not payment.is_open)

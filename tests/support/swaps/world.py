@@ -1,4 +1,4 @@
-"""Both local EVM chains and, where it can run, Solana in the catalogue, with the local aggregator between them."""
+"""A catalogue with both local EVM chains and, if available, Solana. The local aggregator connects them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ USDT, EURC = contracts.USDT, contracts.EURC
 
 @dataclass(frozen=True)
 class SwapWorld:
-    """Where everything is. `solana` and `solana_row` are None where Surfnet has no build for this machine."""
+    """All parts of the world. `solana` and `solana_row` are None if Surfnet has no build for this machine."""
 
     aggregator: Aggregator
     first: LocalChain
@@ -31,12 +31,12 @@ class SwapWorld:
         return Token.objects.get(chain=chain, symbol=symbol)
 
     def approve(self, chain: LocalChain, token: str, amount: int, spender: str = contracts.ROUTER) -> str:
-        """Let the router take so much of the payer's token; the hash."""
+        """Approve this much of the payer's token for the router; return the hash."""
         data = "0x095ea7b3" + spender[2:].lower().rjust(64, "0") + f"{amount:064x}"
         return chain.send(_filled({"to": token, "data": data}, chain.chain_id, 100_000))
 
     def sign_and_send(self, chain: LocalChain, unsigned: dict[str, Any], key: str | None = None) -> str:
-        """Sign and send a transaction that may leave gas, fees and value to the wallet; its hash."""
+        """Sign and send a transaction. Missing gas, fees and value are filled in. Return its hash."""
         gas = int(str(unsigned.get("gas") or unsigned.get("gasLimit") or "0x7a120"), 16)
         return chain.send(_filled(unsigned, chain.chain_id, gas), key)
 
@@ -55,7 +55,10 @@ def _filled(unsigned: dict[str, Any], chain_id: int, gas: int) -> dict[str, Any]
 
 
 def make_second_row(chain: LocalChain) -> Chain:
-    """The second local chain in the catalogue, complete at once, with its tokens."""
+    """Store the second local chain and its tokens in the catalogue.
+
+    A payment completes with its first confirmation.
+    """
     row = Chain.objects.create(
         id=chain.chain_id,
         name="Harbour Chain",

@@ -1,4 +1,4 @@
-"""What one node, or several, prove of a transaction."""
+"""The facts that one or several nodes prove about a transaction."""
 
 from chains.client import TransactionFacts, Transfer
 from chains.families.evm.client import EvmClient
@@ -8,7 +8,7 @@ REFERENCE, OTHER = b"r" * 16, b"o" * 16
 
 
 def facts_by(chain: LocalChain, transaction_hash: str, *urls: str) -> TransactionFacts:
-    """Return the facts by nodes that were asked nothing before."""
+    """Return the facts from a new client of these nodes."""
     client = EvmClient(urls, chain.chain_id)
     facts = client.look_up([transaction_hash], with_finality=False).transactions[transaction_hash]
     assert facts is not None
@@ -24,5 +24,5 @@ def claims(transfers: list[Transfer]) -> list[tuple[tuple[bytes, ...], str]]:
 
 
 def unclaimed(count: int = 1) -> list[tuple[tuple[bytes, ...], str]]:
-    """Return the claims of transfers that no reference and no proof can claim."""
+    """Return the claims of transfers that neither a reference nor a proof can claim."""
     return [((), "")] * count

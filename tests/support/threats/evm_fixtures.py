@@ -1,4 +1,4 @@
-"""What the tests of EVM threats may ask for: the world, requests, and nodes with and without traces."""
+"""Fixtures for the tests of EVM threats: the world, requests, and nodes with and without traces."""
 
 from collections.abc import Callable, Iterator
 
@@ -18,13 +18,13 @@ _worlds: dict[str, World] = {}
 
 @pytest.fixture
 def world(local_chain: LocalChain) -> World:
-    """What the tests have put on the shared chain."""
+    """The contracts and accounts that tests have put on the shared chain."""
     return _worlds.setdefault(local_chain.url, World(local_chain))
 
 
 @pytest.fixture
 def ask(merchant: Merchant, usdc: Token, local_chain: LocalChain) -> Callable[..., PaymentRequest]:
-    """Return a maker of requests, 10 USDC unless said otherwise."""
+    """Return a function that makes requests, by default of 10 USDC."""
 
     def make(amount: str = "10", token: Token | None = None) -> PaymentRequest:
         return make_request(merchant, token or usdc, amount, local_chain.recipient)
@@ -34,7 +34,7 @@ def ask(merchant: Merchant, usdc: Token, local_chain: LocalChain) -> Callable[..
 
 @pytest.fixture(scope="session")
 def untraced_url(local_chain: LocalChain) -> Iterator[str]:
-    """The same chain behind a node that offers no traces."""
+    """The URL of the same chain's node without traces."""
 
     def answer(exchange: Exchange) -> None:
         asked = [q for q in exchange.questions if not q["method"].startswith("debug_")]
@@ -53,7 +53,7 @@ def untraced_url(local_chain: LocalChain) -> Iterator[str]:
 
 @pytest.fixture
 def without_traces(chain: Chain, untraced_url: str) -> Chain:
-    """The chain in the catalogue, with a node that offers no traces."""
+    """The chain in the catalogue, with a node that has no traces."""
     chain.rpc_urls = [untraced_url]
     chain.save()
     return chain
@@ -61,7 +61,7 @@ def without_traces(chain: Chain, untraced_url: str) -> Chain:
 
 @pytest.fixture(params=["with traces", "without traces"])
 def either_node(request: pytest.FixtureRequest, chain: Chain, untraced_url: str) -> bool:
-    """Both kinds of node, one after the other; whether it offers traces."""
+    """Run the test with both kinds of node; the value says whether the node has traces."""
     if request.param == "without traces":
         chain.rpc_urls = [untraced_url]
         chain.save()

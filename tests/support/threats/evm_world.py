@@ -1,4 +1,4 @@
-"""Smart wallets, bundles, batches and odd tokens on the real chain."""
+"""Smart wallets, bundles, batches and unusual tokens on the real chain."""
 
 import json
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from tests.support.threats.real_accounts import (
 __all__ = ["ENTRY_POINT", "ZERO_ADDRESS", "call_data", "execute", "handle_ops"]
 ENTRY_POINT = ENTRY_POINTS["0.7"]
 USDC_UNIT = 10**6
-# Why money that arrived is not credited where no node can prove who made the payment.
+# The failure code of received money if no node can prove who paid.
 UNPROVED = ("not_verifiable",)
 _ARTIFACTS = Path(deploy.__file__).with_name("artifacts.json")
 
@@ -50,7 +50,7 @@ def transfer_data(recipient: str, amount: int, tail: bytes = b"") -> bytes:
 
 @dataclass
 class World:
-    """The chain, and what the tests have put on it."""
+    """The chain, with everything that tests have put on it."""
 
     chain: LocalChain
     placed: dict[str, str] = field(default_factory=dict)
@@ -65,13 +65,13 @@ class World:
         return bytes.fromhex(_artifacts()[artifact]["bytecode"][2:]) + encode(list(types), list(values))
 
     def place(self, artifact: str) -> str:
-        """Return the one contract of this kind, deployed at the first call."""
+        """Return the only contract of this kind. The first call deploys it."""
         if artifact not in self.placed:
             self.placed[artifact] = self.deploy(artifact)
         return self.placed[artifact]
 
     def token(self, artifact: str, key: str | None = None) -> str:
-        """Deploy a token of six decimals."""
+        """Deploy a token with six decimals; return its address."""
         return self.deploy(artifact, ["string", "string", "uint8"], ["USD Coin", "USDC", 6])
 
     @property
@@ -83,7 +83,7 @@ class World:
         return self.contracts.entry_point()
 
     def call(self, to: str | None, data: bytes = b"", value: int = 0, key: str | None = None) -> str:
-        """Send a transaction; return its hash once it is mined, whatever became of it."""
+        """Send a transaction; return its hash once it is mined, whether it succeeded or failed."""
         transaction: dict[str, Any] = {
             "chainId": self.chain.chain_id,
             "value": value,
@@ -111,7 +111,7 @@ class World:
             self.chain.rpc("anvil_setBalance", account, hex(coins))
 
     def stranger(self) -> str:
-        """Return the key of somebody new who has coins and test USDC."""
+        """Return the private key of a new account with coins and test USDC."""
         account = Account.create()
         self.fund(account.address)
         return "0x" + bytes(account.key).hex()
@@ -131,13 +131,13 @@ class World:
         return account
 
     def delegated(self, delegate: str) -> DelegatedAccount:
-        """Return a new, funded account whose code is the delegate's (EIP-7702)."""
+        """Return a new, funded account with the delegate's code (EIP-7702)."""
         account = self.contracts.delegated(delegate)
         self.fund(account.address, coins=10**20)
         return account
 
     def look_alike_safe(self) -> "Safe":
-        """Return a new, funded wallet with the shape of a Safe, of code that is not known."""
+        """Return a new, funded wallet that works like a Safe but has unknown code."""
         key = "0x" + bytes(Account.create().key).hex()
         owner = Account.from_key(key).address
         address = self.deploy("SafeProxy", ["address", "address"], [self.place("SafeLike"), owner])
@@ -145,7 +145,7 @@ class World:
         return Safe(self, address, key)
 
     def look_alike_account(self, entry_point: str) -> "SmartAccount":
-        """Return a new, funded ERC-4337 account, of code that is not known."""
+        """Return a new, funded ERC-4337 account with unknown code."""
         key = "0x" + bytes(Account.create().key).hex()
         owner = Account.from_key(key).address
         address = self.deploy("AccountLike", ["address", "address"], [owner, entry_point])
@@ -158,7 +158,7 @@ _contracts: dict[str, Contracts] = {}
 
 @dataclass
 class Safe:
-    """A wallet of one owner with the shape of a Safe."""
+    """A wallet with one owner that works like a Safe."""
 
     world: World
     address: str
@@ -174,7 +174,7 @@ class Safe:
         safe_gas: int = 0,
         signature_tail: bytes = b"",
     ) -> bytes:
-        """Return the input of `execTransaction`, signed by the owner."""
+        """Return the input of an `execTransaction` that the owner signed."""
         rpc = self.world.chain.rpc
         nonce = int(rpc("eth_call", {"to": self.address, "data": "0xaffed0e0"}, "latest"), 16)
         question = call_data(
@@ -189,7 +189,7 @@ class Safe:
         )  # fmt: skip
 
     def multi_send(self, *calls: tuple[str, int, bytes]) -> bytes:
-        """Return the input of an execution that makes several calls by MultiSend."""
+        """Return the input of an execution that makes several calls with MultiSend."""
         packed = b"".join(
             b"\0" + bytes.fromhex(to[2:]) + value.to_bytes(32) + len(data).to_bytes(32) + data
             for to, value, data in calls
@@ -198,7 +198,7 @@ class Safe:
         return self.execution(library, call_data("multiSend(bytes)", packed), operation=1)
 
     def send(self, execution: bytes, tail: bytes = b"") -> str:
-        """Have somebody else send the execution, with `tail` behind it; return the hash."""
+        """Have another account send the execution, with `tail` after it; return the hash."""
         sent = self.world.call(self.address, execution + tail)
         assert self.world.succeeded(sent)
         return sent
@@ -206,7 +206,7 @@ class Safe:
 
 @dataclass
 class SmartAccount:
-    """An ERC-4337 account of one owner."""
+    """An ERC-4337 account with one owner."""
 
     world: World
     address: str
@@ -231,12 +231,12 @@ class SmartAccount:
 
 
 def decide(request: PaymentRequest, transaction_hash: str) -> Payment:
-    """Submit the hash, if it is not submitted yet, and run the engine until the payment is decided."""
+    """Submit the hash if necessary; run the engine until the payment is decided."""
     return look_until_decided(submit(request, transaction_hash), Clock())
 
 
 def submit_all(transaction_hash: str, *requests: PaymentRequest) -> None:
-    """Submit one hash to several requests, before any of them is looked at."""
+    """Submit one hash to several requests before any lookup."""
     for request in requests:
         submit(request, transaction_hash)
 
@@ -248,7 +248,7 @@ def is_paid(request: PaymentRequest, transaction_hash: str) -> bool:
 
 
 def refusal(request: PaymentRequest, transaction_hash: str) -> str | None:
-    """Return the failure code, after making sure that nothing was credited to the request."""
+    """Run the engine and return the failure code. Checks that nothing was credited to the request."""
     payment = decide(request, transaction_hash)
     request.refresh_from_db()
     assert request.amount_paid == 0

@@ -1,4 +1,4 @@
-"""Real smart accounts on the local chain: Safes, ERC-4337 accounts and EIP-7702 accounts of the published code."""
+"""Real smart accounts on the local chain, with their published code: Safes, ERC-4337 and EIP-7702 accounts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ _GAS = 10_000_000
 
 
 def call_data(signature: str, *arguments: Any) -> bytes:
-    """Return the input of a call, `transfer(address,uint256)` for instance."""
+    """Return a call's input. An example of a signature: `transfer(address,uint256)`."""
     types = _types(signature[signature.index("(") + 1 : -1])
     return keccak(text=signature)[:4] + encode(types, arguments)
 
@@ -67,7 +67,7 @@ def new_key() -> str:
 
 @dataclass
 class Contracts:
-    """The published contracts that the tests have put on a chain."""
+    """The published contracts that tests have put on a chain."""
 
     chain: LocalChain
     placed: dict[str, str] = field(default_factory=dict)
@@ -93,13 +93,16 @@ class Contracts:
         return to_checksum_address(receipt["contractAddress"])
 
     def once(self, name: str, code: bytes) -> str:
-        """Return the one contract of this name, deployed at the first call."""
+        """Return the only contract of this name. The first call deploys it."""
         if name not in self.placed:
             self.placed[name] = self.deploy(code)
         return self.placed[name]
 
     def at(self, address: str, code: bytes) -> str:
-        """Put what `code` deploys at an address of the real chains; its own address in its code becomes that."""
+        """Deploy `code`, and copy the result to its address on the real chains.
+
+        If the code contains its own address, adjust it.
+        """
         if address not in self.placed:
             deployed = self.deploy(code)
             found = self.chain.rpc("eth_getCode", deployed, "latest")
@@ -114,12 +117,12 @@ class Contracts:
         )
 
     def multi_send(self, version: str, name: str) -> str:
-        """Return a MultiSend library, at its address on the real chains."""
+        """Return a MultiSend library at the same address as on the real chains."""
         path = f"{_ARTIFACTS}/libraries/{name}.sol/{name}.json"
         return self.at(MULTI_SENDS[version, name], creation_code(f"safe-{version}", path))
 
     def safe_proxy(self, version: str, singleton: str) -> str:
-        """Deploy a Safe's proxy before any code."""
+        """Deploy a Safe's proxy for the singleton."""
         proxy = creation_code(f"safe-{version}", f"{_ARTIFACTS}/{SAFES[version][0]}.json")
         return self.deploy(proxy + encode(["address"], [singleton]))
 
@@ -136,12 +139,12 @@ class Contracts:
         return RealSafe(self, address, key, version)
 
     def entry_point(self, version: str = "0.7") -> str:
-        """Return the EntryPoint, at its address on the real chains."""
+        """Return the EntryPoint at the same address as on the real chains."""
         code = creation_code(f"account-abstraction-{version}", "artifacts/EntryPoint.json")
         return self.at(ENTRY_POINTS[version], code)
 
     def account(self, version: str = "0.7") -> "RealAccount":
-        """Deploy a SimpleAccount of one owner by its factory."""
+        """Deploy a SimpleAccount with one owner, using its factory."""
         key, entry_point = new_key(), self.entry_point(version)
         code = creation_code(f"account-abstraction-{version}", "artifacts/SimpleAccountFactory.json")
         factory = self.once(f"SimpleAccountFactory {version}", code + encode(["address"], [entry_point]))
@@ -149,7 +152,7 @@ class Contracts:
         create = call_data("createAccount(address,uint256)", owner, 0)
         if version in ("0.6", "0.7"):
             self.send(factory, create)
-        else:  # only the EntryPoint's own creator may call it
+        else:  # the EntryPoint accepts only its own creator
             creator = self.read(entry_point, call_data("senderCreator()"))
             self.chain.rpc("anvil_setBalance", creator, hex(10**18))
             self.chain.rpc("anvil_impersonateAccount", creator)
@@ -162,7 +165,7 @@ class Contracts:
         return RealAccount(self, address, key, entry_point, version)
 
     def delegate(self, address: str) -> str:
-        """Return an EIP-7702 delegate of the real chains, at its address there."""
+        """Return an EIP-7702 delegate at the same address as on the real chains."""
         if address == SIMPLE_7702:
             code = creation_code("account-abstraction-0.8", "artifacts/Simple7702Account.json")
         else:
@@ -172,14 +175,14 @@ class Contracts:
         return self.at(address, code)
 
     def delegated(self, delegate: str) -> "DelegatedAccount":
-        """Return a new account whose code is the delegate's (EIP-7702)."""
+        """Return a new account with the delegate's code (EIP-7702)."""
         account = DelegatedAccount(self, new_key())
         self.chain.rpc("anvil_setBalance", account.address, hex(10**18))
         account.delegate_to(delegate)
         return account
 
     def read(self, to: str, data: bytes) -> str:
-        """Return the address that a contract answers with."""
+        """Return the address that a contract's call returns."""
         answer = self.chain.rpc("eth_call", {"to": to, "data": "0x" + data.hex()}, "latest")
         return to_checksum_address("0x" + answer[-40:])
 
@@ -204,7 +207,7 @@ class RealSafe:
         refund_to: str = ZERO_ADDRESS,
         signature_tail: bytes = b"",
     ) -> bytes:
-        """Return the input of `execTransaction`, signed by the owner; `proposed` is then its `safeTxHash`."""
+        """Return the input of an `execTransaction` that the owner signed. Sets `proposed` to its `safeTxHash`."""
         rpc = self.contracts.chain.rpc
         nonce = int(rpc("eth_call", {"to": self.address, "data": "0xaffed0e0"}, "latest"), 16)
         terms = (to, value, data, operation, safe_gas, 0, gas_price, ZERO_ADDRESS, refund_to)
@@ -218,7 +221,7 @@ class RealSafe:
     def multi_send(
         self, *calls: tuple[str, int, bytes], library: str = "MultiSendCallOnly", operation: int = 0
     ) -> bytes:
-        """Return the input of an execution that makes several calls by MultiSend."""
+        """Return the input of an execution that makes several calls with MultiSend."""
         packed = b"".join(
             bytes([operation]) + bytes.fromhex(to[2:]) + value.to_bytes(32) + len(data).to_bytes(32) + data
             for to, value, data in calls
@@ -227,7 +230,7 @@ class RealSafe:
         return self.execution(at, call_data("multiSend(bytes)", packed), operation=1)
 
     def send(self, execution: bytes, tail: bytes = b"") -> str:
-        """Have another account send the execution, with `tail` behind it; return the hash."""
+        """Have another account send the execution, with `tail` after it; return the hash."""
         sent = self.contracts.send(self.address, execution + tail)
         assert self.contracts.chain.rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
         return sent
@@ -235,7 +238,7 @@ class RealSafe:
 
 @dataclass
 class RealAccount:
-    """An ERC-4337 account of one owner."""
+    """An ERC-4337 account with one owner."""
 
     contracts: Contracts
     address: str
@@ -254,7 +257,10 @@ class RealAccount:
         signature_tail: bytes = b"",
         init_code: bytes = b"",
     ) -> tuple[Any, ...]:
-        """Return a signed user operation that calls the account with `call`; `proposed` is then its hash."""
+        """Return a signed user operation that calls the account with `call`.
+
+        Sets `proposed` to the operation's hash.
+        """
         gas, fee = 2_000_000, 10**9
         body: tuple[Any, ...]
         if self.version == "0.6":
@@ -287,7 +293,7 @@ class RealAccount:
 
 @dataclass
 class DelegatedAccount:
-    """An account with a key whose code is another contract's (EIP-7702)."""
+    """An account with a private key that runs another contract's code (EIP-7702)."""
 
     contracts: Contracts
     key: str
@@ -297,12 +303,12 @@ class DelegatedAccount:
         return str(Account.from_key(self.key).address)
 
     def authorization(self, delegate: str, nonce: int) -> Any:
-        """Return the account's signed word that its code is the delegate's, good at this nonce."""
+        """Return the account's signed authorization of this delegate, which is valid at this nonce."""
         terms = {"chainId": self.contracts.chain.chain_id, "address": delegate, "nonce": nonce}
         return Account.from_key(self.key).sign_authorization(terms)
 
     def delegate_to(self, delegate: str, *, authorization_nonce: int | None = None) -> str:
-        """Have the account's code be the delegate's by a transaction of another account; return its hash."""
+        """Delegate the account to this code in another account's transaction; return its hash."""
         nonce = int(self.contracts.chain.rpc("eth_getTransactionCount", self.address, "pending"), 16)
         wanted = nonce if authorization_nonce is None else authorization_nonce
         return self.contracts.send(
@@ -310,34 +316,32 @@ class DelegatedAccount:
         )
 
     def run(self, batch: bytes, *, to: str = "", key: str = "", **more: Any) -> str:
-        """Send the batch to the account itself, signed by it or by `key`; return the hash."""
+        """Send the batch to the account itself, signed with its key or `key`; return the hash."""
         return self.contracts.send(to or self.address, batch, key=key or self.key, **more)
 
 
 def execute(to: str, value: int, data: bytes) -> bytes:
-    """Return the input of an account's `execute`."""
     return call_data("execute(address,uint256,bytes)", to, value, data)
 
 
 def execute_batch(*calls: tuple[str, int, bytes]) -> bytes:
-    """Return the input of an account's `executeBatch`, of v0.8 and later."""
+    """Return the input of an account's `executeBatch` (v0.8 and later)."""
     return call_data("executeBatch((address,uint256,bytes)[])", list(calls))
 
 
 def execute_by_mode(*calls: tuple[str, int, bytes], mode: bytes = b"\1") -> bytes:
-    """Return the input of ERC-7579's `execute`, a batch unless another mode is named."""
+    """Return the input of ERC-7579's `execute`. The default mode is a batch."""
     batch = encode(["(address,uint256,bytes)[]"], [list(calls)])
     return call_data("execute(bytes32,bytes)", mode.ljust(32, b"\0"), batch)
 
 
 def handle_ops(*operations: tuple[Any, ...], version: str = "0.7", beneficiary: str = "") -> bytes:
-    """Return the input of an EntryPoint's `handleOps`."""
     layout = FIRST_OPERATION if version == "0.6" else PACKED_OPERATION
     return call_data(f"handleOps({layout}[],address)", list(operations), beneficiary or "0x" + "be" * 20)
 
 
 def unsigned_execution(to: str, data: bytes) -> bytes:
-    """Return the input of a Safe's `execTransaction` with a made-up signature."""
+    """Return the input of a Safe's `execTransaction` with an invented signature."""
     return call_data(
         "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
         to, 0, data, 0, 0, 0, 0, ZERO_ADDRESS, ZERO_ADDRESS, b"s" * 65,
@@ -345,7 +349,7 @@ def unsigned_execution(to: str, data: bytes) -> bytes:
 
 
 def hidden(execution: bytes, to: str, data: bytes) -> bytes:
-    """Return the execution with the call behind it that an Impostor makes instead."""
+    """Return the execution followed by the call that an Impostor makes in its place."""
     call = bytes.fromhex(to[2:]) + data
     return execution + call + len(call).to_bytes(32)
 

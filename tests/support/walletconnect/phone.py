@@ -1,4 +1,7 @@
-"""A wallet on another device: WalletConnect's own library, in a process of its own, led by a test as by its owner."""
+"""A wallet on another device.
+
+It runs WalletConnect's own library in a separate process, and the test acts as its owner.
+"""
 
 import itertools
 import json
@@ -18,11 +21,11 @@ PATIENCE_SECONDS = 20
 
 
 class Phone:
-    """The phone of a customer; `expect` waits for the events of its wallet."""
+    """A customer's phone. `expect` waits for the wallet's events."""
 
     def __init__(self, project_id: str, relay_url: str) -> None:
         installed = packages.install(_FOLDER, LOCAL / "walletconnect", "WalletConnect's library")
-        # A module finds its packages from its own folder.
+        # Node.js looks for packages in the module's own folder.
         script = installed / "phone.mjs"
         script.write_text((_FOLDER / "phone.mjs").read_text())
         self._process = subprocess.Popen(
@@ -59,12 +62,12 @@ class Phone:
             raise AssertionError(f"No {event} has come to the phone.") from None
 
     def scan(self, uri: str) -> Message:
-        """Scan a code; returns the proposal that it leads to."""
+        """Scan a QR code; return the session proposal."""
         self.does("pair", uri=uri)
         return self.expect("proposal")
 
     def approve(self, proposal: Message, **namespaces: Message) -> str:
-        """Approve it for these accounts; returns the session's topic."""
+        """Approve the proposal for these accounts; return the session's topic."""
         topic: str = self.does("approve", id=proposal["id"], namespaces=namespaces)
         return topic
 
@@ -79,7 +82,7 @@ class Phone:
         self.does("refuse", topic=request["topic"], id=request["id"], error=error)
 
     def does(self, doing: str, **given: Any) -> Any:
-        """Do something; return its result once it is done."""
+        """Run an action of the wallet; return its result."""
         number = next(self._numbers)
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"number": number, "doing": doing, **given}) + "\n")
@@ -98,7 +101,7 @@ class Phone:
 
 
 def evm(*accounts: str, methods: list[str] | None = None) -> Message:
-    """Return what a wallet allows for accounts such as `eip155:1:0x…`."""
+    """Return the permissions that a wallet grants for accounts such as `eip155:1:0x…`."""
     chains = sorted({account.rpartition(":")[0] for account in accounts})
     events = ["accountsChanged", "chainChanged"]
     return {"accounts": list(accounts), "chains": chains, "methods": methods or EVM_METHODS, "events": events}

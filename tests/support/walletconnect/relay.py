@@ -1,4 +1,7 @@
-"""A relay for WalletConnect on this machine: it passes sealed messages on, and keeps them for who is not there yet."""
+"""A local relay for WalletConnect.
+
+It forwards encrypted messages, and stores them for clients that are not connected.
+"""
 
 import base64
 import itertools
@@ -24,7 +27,7 @@ class _Message:
 
 
 class Relay:
-    """What the relay learns, and what it holds; `url` is its address."""
+    """The relay's data and what it learns about its clients. `url` is its URL."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -38,11 +41,11 @@ class Relay:
         self._unanswered: dict[int, _Message] = {}
 
     def methods(self) -> list[str]:
-        """Return the methods that were called, one after the other."""
+        """Return the methods of all calls, in order."""
         return [method for method, _ in self.calls]
 
     def drop(self, origin: str) -> None:
-        """Lose the connections of an origin's pages, as phones do with a page in the background."""
+        """Cut the connections of an origin's pages, as phones do with pages in the background."""
         with self._lock:
             lost = [
                 one for listeners in self._listening.values() for one in listeners if _origin(one) == origin
@@ -51,7 +54,7 @@ class Relay:
             connection.close()
 
     def serve(self, connection: ServerConnection) -> None:
-        """Answer one client for as long as it is there."""
+        """Serve one client until it disconnects."""
         assert connection.request is not None
         query = {
             name: values[0] for name, values in parse_qs(urlsplit(connection.request.path).query).items()
@@ -74,7 +77,7 @@ class Relay:
                     listeners.pop(connection, None)
 
     def _received(self, client: str, call: int) -> None:
-        """Note that a message arrived. Others are sent again over the next connection: it may have been lost."""
+        """Record that a client received a message. Unconfirmed messages are sent again over its next connection."""
         with self._lock:
             if call in self._unanswered:
                 self._unanswered.pop(call).delivered_to.add(client)
@@ -140,7 +143,7 @@ def _client_of(token: str) -> str:
 
 @contextmanager
 def running() -> Iterator[Relay]:
-    """Serve on a free port of the loopback interface."""
+    """Run a relay on a free port of the loopback interface."""
     relay = Relay()
     server: Server
     with serve(relay.serve, "127.0.0.1", 0) as server:

@@ -1,4 +1,4 @@
-"""What the page keeps in the browser of a transaction that its wallet sent."""
+"""The browser's stored data about a transaction that its wallet sent."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ _KEEP = "([id, sent]) => localStorage.setItem(`quittance:${id}`, JSON.stringify(
 
 
 def sent_here(page: Page, order: dict[str, Any], transaction_hash: str) -> None:
-    """Have the page, opened again, take the transaction for one that a wallet of this browser sent."""
+    """Store this transaction in the browser as sent by one of its wallets, and open the page again."""
     sent = {
         "hash": transaction_hash,
         "chainId": order["chain_id"],

@@ -1,4 +1,4 @@
-// A Solana wallet that does as a test tells it: `plan.answers` gives, by method, what it answers one time after the other.
+// A scripted Solana wallet. `plan.answers` has a list of responses for each method.
 (plan) => {
   const listeners = new Set();
   const answers = plan.answers ?? {};

@@ -1,9 +1,9 @@
-// A wallet that does as a test tells it: `plan.answers` gives, by method, what it answers one time after the other.
+// A scripted wallet. `plan.answers` has a list of responses for each method.
 (plan) => {
   const listeners = new Map();
   const known = new Set(plan.known ?? [plan.chainId]);
   const mark = `stub:${plan.name}`;
-  // A wallet shows the same account after its page is loaded again.
+  // Like a real wallet, it still shows the same account after a reload.
   const kept = `${mark}:accounts`;
   const state = { chainId: plan.chainId, accounts: JSON.parse(sessionStorage.getItem(kept)) ?? plan.accounts };
   const answers = plan.answers ?? {};
@@ -35,7 +35,8 @@
     eth_signTypedData_v4: ([, data]) => window.signTypedData(data),
     eth_getTransactionReceipt: ([hash]) => window.receiptOf(hash),
   };
-  // `plan.batches`: its atomic capability. What the batch's last call is sent by counts as the batch's transaction.
+  // `plan.batches` is the wallet's atomic capability. The hash of the batch's last call counts as the batch's
+  // transaction.
   const sentBatches = () => JSON.parse(sessionStorage.getItem(`${mark}:batches`) ?? "{}");
   if (plan.batches) {
     usual.wallet_getCapabilities = () => ({ [hex(state.chainId)]: { atomic: { status: plan.batches } } });

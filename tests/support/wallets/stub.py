@@ -1,4 +1,4 @@
-"""Wallets in the page that fail as wallets are known to fail."""
+"""Wallets in the page that fail in the ways of real wallets."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ _ICON = (
 
 
 def error(code: int, message: str = "", **more: Any) -> dict[str, Any]:
-    """Return the plan of one answer that is thrown."""
+    """Return a scripted response: the wallet throws this error."""
     return {"error": {"code": code, "message": message, **more}}
 
 
@@ -29,12 +29,12 @@ NEVER, LATER = "never", "later"
 
 
 def thrown(said: str) -> dict[str, Any]:
-    """Return the plan of one answer that is a thrown text, as some wallets have it."""
+    """Return a scripted response: the wallet throws a text instead of an error, as some do."""
     return {"throws": said}
 
 
 class _Stub:
-    """What wallets of both families have in common."""
+    """The functions that wallets of both families share."""
 
     def __init__(self, page: Page, script: str, key: str, plan: dict[str, Any]) -> None:
         self.page = page
@@ -44,7 +44,7 @@ class _Stub:
         page.add_init_script(self.script)
 
     def arrive(self) -> None:
-        """Come into the page that is open already, as a wallet does that was slow to load."""
+        """Add the wallet to the open page, like a wallet that loads slowly."""
         self.page.evaluate(self.script)
 
     def asked(self, method: str) -> list[Any]:
@@ -53,7 +53,7 @@ class _Stub:
         return [call.get("params") for call in calls if call["method"] == method]
 
     def show(self, *accounts: str) -> None:
-        """Show other accounts from now on, also after a reload, without an event to the page."""
+        """Show other accounts from now on, even after a reload. The page gets no event."""
         script = """([key, accounts]) => {
             window.stubs[key].state.accounts = accounts;
             sessionStorage.setItem(`stub:${key}:accounts`, JSON.stringify(accounts));
@@ -61,17 +61,17 @@ class _Stub:
         self.page.evaluate(script, [self.key, list(accounts)])
 
     def plan(self, method: str, *answers: Any) -> None:
-        """Answer the next calls of `method` so."""
+        """Respond to the next calls of `method` with these responses."""
         script = "([key, method, answers]) => void (window.stubs[key].answers[method] = answers)"
         self.page.evaluate(script, [self.key, method, list(answers)])
 
     def answer(self, value: Any) -> None:
-        """Give what was planned for later."""
+        """Send the response that was planned as LATER."""
         self.page.evaluate("([key, value]) => window.stubs[key].answer(value)", [self.key, value])
 
 
 class StubWallet(_Stub):
-    """An Ethereum wallet in each page that is opened from now on; what it sends goes to the local chain."""
+    """An Ethereum wallet in each page that is opened from now on. It sends to the local chain."""
 
     def __init__(self, page: Page, chain: LocalChain, **plan: Any) -> None:
         self.name = str(plan.get("name", NAME))
@@ -79,20 +79,21 @@ class StubWallet(_Stub):
         super().__init__(page, _SCRIPT, self.name, {**usual, **plan})
 
     def emit(self, event: str, value: Any) -> None:
-        """Report a change to the page."""
+        """Send an event to the page."""
         self.page.evaluate(
             "([key, event, value]) => window.stubs[key].emit(event, value)", [self.key, event, value]
         )
 
     def change_chain(self, chain_id: int) -> None:
-        """Move to another chain by its owner's hand."""
+        """Change the chain, as the wallet's owner does."""
         self.page.evaluate("([key, id]) => void window.stubs[key].change(id)", [self.key, chain_id])
 
 
 class SolanaStub(_Stub):
-    """A Solana wallet, by Wallet Standard; what it sends goes to the local ledger.
+    """A Solana wallet (Wallet Standard) that sends to the local ledger.
 
-    `without` names features that it lacks, `events` among them; `clusters` those that it and its accounts know.
+    `without` names missing features, which can include `events`. `clusters` are those that the wallet and its
+    accounts support.
     """
 
     def __init__(self, page: Page, address: str, **plan: Any) -> None:
@@ -102,7 +103,7 @@ class SolanaStub(_Stub):
         super().__init__(page, _SOLANA_SCRIPT, f"solana:{self.name}", {**usual, **plan})
 
     def change(self, *accounts: str) -> None:
-        """Show these accounts from now on, and report it to the page."""
+        """Show these accounts from now on; send the event to the page."""
         self.page.evaluate(
             "([key, accounts]) => window.stubs[key].change(accounts)", [self.key, list(accounts)]
         )

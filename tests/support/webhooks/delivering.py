@@ -1,4 +1,4 @@
-"""One webhook attempt at a time in the calling thread, by the functions that the dispatcher calls in its own."""
+"""Make one webhook attempt at a time in the calling thread, with the dispatcher's own functions."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from webhooks.dispatch.leasing import Claim, claim_due
 
 
 def deliver_next(*, clock: Clock = timezone.now, sender: Sender = send) -> bool:
-    """Make one due attempt; return False if none is due."""
+    """Make one attempt that is due; return False if none is."""
     claims = claim_due(limit=1, now=clock())
     for claim in claims:
         with leases.kept(claim.lease):

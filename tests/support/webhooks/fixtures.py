@@ -1,4 +1,4 @@
-"""A receiver on loopback, Alice's endpoint pointing to it, and a clock that moves only when it is told to."""
+"""A local webhook receiver, Alice's endpoint with its URL, and a clock that only tests advance."""
 
 import ssl
 from collections.abc import Callable, Iterator
@@ -24,12 +24,10 @@ from webhooks.models import Endpoint, Event
 
 
 class Clock:
-    """Now is what the test says."""
+    """A clock that shows the time set by the test."""
 
     def __init__(self) -> None:
-        self.now = datetime.now(UTC) + timedelta(
-            minutes=1
-        )  # after what the test records first, however slowly
+        self.now = datetime.now(UTC) + timedelta(minutes=1)  # later than anything the test records first
 
     def __call__(self) -> datetime:
         return self.now
@@ -45,7 +43,7 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="session")
 def self_signed(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
-    """A server's TLS with a certificate for 127.0.0.1 that nobody vouches for."""
+    """A server's TLS context. Its certificate for 127.0.0.1 is self-signed."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)
@@ -75,7 +73,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def endpoint(merchant: Merchant, receiver: Receiver) -> Endpoint:
-    """Alice's endpoint, at the receiver."""
+    """Alice's endpoint with the receiver's URL."""
     configured = configure(merchant, Change(url=receiver.url))
     assert configured is not None
     return configured
@@ -88,7 +86,7 @@ def secret(endpoint: Endpoint) -> str:
 
 @pytest.fixture
 def record(merchant: Merchant) -> Callable[..., Event]:
-    """Record an event as payments does; each call is another occurrence."""
+    """Return a function that records an event as payments does. Each call records a new event."""
     numbers = count(1)
 
     def make(**different: Any) -> Event:

@@ -1,4 +1,4 @@
-"""A server below HTTP, for receivers that misbehave: it hands each connection to a function."""
+"""A TCP server for receivers that break HTTP. It passes each connection to a function."""
 
 import socket
 import threading
@@ -52,14 +52,14 @@ def raw_server(behave: Behaviour, host: str = "127.0.0.1", port: int = 0) -> Ite
 
 
 def read_request(connection: socket.socket) -> None:
-    """Read until the headers have ended."""
+    """Read to the end of the headers."""
     seen = b""
     while b"\r\n\r\n" not in seen:
         seen += connection.recv(65536)
 
 
 def dribble(connection: socket.socket, server: RawServer, beginning: bytes, drop: bytes) -> None:
-    """Send `beginning`, then `drop` again and again until the other side has gone."""
+    """Send `beginning`, then `drop` repeatedly until the client disconnects."""
     connection.sendall(beginning)
     while not server.stopping.wait(0.05):
         connection.sendall(drop)

@@ -1,4 +1,4 @@
-"""A merchant's server, real and on loopback: it keeps what it is sent and answers as it is told."""
+"""A merchant's server on the loopback interface. It records requests and returns scripted responses."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ class Received:
 
 
 def answer(status: int, body: bytes = b"", **headers: str) -> Answering:
-    """Return what answers with `status`; header names are written with underscores."""
+    """Return a function that responds with `status`. In header names, write `_` for `-`."""
 
     def send(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
@@ -42,7 +42,7 @@ def answer(status: int, body: bytes = b"", **headers: str) -> Answering:
 
 @dataclass
 class Receiver:
-    """`answers` has one entry per coming request; after the last one it answers 200."""
+    """`answers` has one entry for each coming request. After the last one, the receiver returns 200."""
 
     url: str = ""
     answers: list[Answering] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""`make audit` says what is known, and never takes a database that can't be reached for a clean result."""
+"""`make audit` reports known vulnerabilities. If it can't reach a database, it doesn't report a clean result."""
 
 import json
 

@@ -1,7 +1,8 @@
-"""The pages over millions of rows, tried over thousands: what they ask is answered by an index, and is not much.
+"""The portal's pages must work with millions of rows. Here, with thousands, each query must use an index and
+read few rows.
 
-Times are no matter here: `make bench-admin` measures them. What counts is how many rows are touched. The planner is
-told to avoid what pays for small tables alone, and lists count no further than 100, as they count to 10,000 at most.
+The tests count rows and don't measure times; `make bench-admin` does. The planner is forced to avoid plans that
+only suit small tables. Lists count up to 100 rows instead of 10,000.
 """
 
 import json
@@ -37,19 +38,19 @@ LARGE = {
     "webhooks_delivery",
     "webhooks_attempt",
 }
-# What a search may find at most, and what needs a person: far from all that there is of anything.
+# The maximum number of rows of a search, or of rows that need attention. The tables have far more.
 MOST_ROWS = 1100
 MOST_QUERIES = 40  # chains, tokens and merchants included, which a web process has in memory
 
 
 @pytest.fixture(scope="module")
 def filled(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
-    """A small database of the benchmark's making, its busiest merchant, and nothing left of it afterwards."""
+    """A small database made by the benchmark, and its busiest merchant. It is rolled back at the end."""
     with django_db_blocker.unblock(), transaction.atomic():
         generate(SIZE, lambda _: None, vacuum=False)
         chains_at_work()
         with pytest.MonkeyPatch.context() as patch:
-            # A run leaves days to the next one after a while, on a busy machine too.
+            # Without a limit: after a time, a run leaves days to the next one, even on a busy machine.
             patch.setattr(daily, "WORK_SECONDS", float("inf"))
             update_statistics()
         busiest = Merchant.objects.order_by("name").first()
@@ -64,7 +65,7 @@ def _counts_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked_by(client: Client, path: str) -> list[tuple[str, Any]]:
-    """Return the queries of one page, which has to be there."""
+    """Return one page's queries. Fails if the page doesn't exist."""
     asked: list[tuple[str, Any]] = []
 
     def listen(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -80,7 +81,7 @@ def asked_by(client: Client, path: str) -> list[tuple[str, Any]]:
 
 
 def rows_read(sql: str, params: Any) -> int:
-    """Return how many rows of one large table the query reads at most, by the better of two ways to answer it."""
+    """Return the maximum number of rows that the query reads from one large table, with the better of two plans."""
     if not sql.startswith("SELECT"):
         return 0
     ways = ("seqscan", "hashjoin", "mergejoin"), ("seqscan", "hashjoin", "mergejoin", "sort")
@@ -100,7 +101,7 @@ def _rows_read(sql: str, params: Any, without: tuple[str, ...]) -> int:
 
 
 def _scans(node: Any) -> Iterator[int]:
-    """Yield the rows that each scan of a large table touches, those that its filter throws away included."""
+    """Yield the number of rows that each scan of a large table reads, including those that its filter removes."""
     if node.get("Relation Name") in LARGE:
         dropped = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
         yield round((node["Actual Rows"] + dropped) * node["Actual Loops"])

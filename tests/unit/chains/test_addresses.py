@@ -1,4 +1,4 @@
-"""An address has one normal form; mistyped and ownerless addresses are rejected."""
+"""An address has one canonical form. Addresses with typing errors or without an owner are rejected."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from chains.families import AddressError, family_of
 from payments.models import PaymentRequest
 from tests.conftest import Api
 
-# The examples of EIP-55 itself.
+# The examples from EIP-55.
 CHECKSUMMED = [
     "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
     "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
@@ -24,7 +24,7 @@ BASE = CHECKSUMMED[0]
 LETTERS = [index for index, character in enumerate(BASE) if index > 1 and character.isalpha()]
 MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
 
-# tests/support/api/corpora/addresses.txt has the whole table, for calls of the API.
+# The complete table for the API is in tests/support/api/corpora/addresses.txt.
 NOT_EVM = [
     "", "0x", BASE[2:], BASE[:-1], BASE + "00", "0X" + BASE[2:], " " + BASE, BASE + "\n", BASE + "\x00",
     "\u202e" + BASE, BASE.replace("A", "А", 1), BASE.replace("5", "５", 1), BASE.replace("3", "٣", 1),

@@ -1,4 +1,4 @@
-"""The database itself holds base units exactly, and refuses what is none, also from SQL that goes round the code."""
+"""The database stores base units exactly. It rejects other values, even from SQL that bypasses the code."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -21,7 +21,7 @@ def request_id(api: Api, order: Callable[..., dict[str, Any]]) -> str:
 
 
 def write(column: str, value: str, request_id: str) -> None:
-    """Set the column by SQL of our own, in a transaction of its own."""
+    """Set the column with plain SQL in a separate transaction."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"UPDATE payments_paymentrequest SET {column} = {value} WHERE id = %s", [request_id])
 

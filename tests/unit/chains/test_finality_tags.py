@@ -1,4 +1,4 @@
-"""A finality tag that stops moving, is null or fails is noticed, with the time since when."""
+"""A finality tag that no longer moves, is null or fails is reported with its start time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 @dataclass
 class Node:
-    """A node whose head moves on with each check."""
+    """A node whose head advances with each check."""
 
     finalized: int | None = 90
     head: int | None = 100
@@ -57,7 +57,7 @@ Check = Callable[..., ChainStatus]
 
 @pytest.fixture
 def check(chain: Chain) -> Check:
-    """Return a function that checks these nodes so many minutes after noon."""
+    """Return a function that checks these nodes a number of minutes after noon."""
 
     def run(nodes: list[Node], minutes: float = 0) -> ChainStatus:
         check_chains(clients=lambda _: nodes, now=lambda: NOON + timedelta(minutes=minutes))
@@ -125,7 +125,7 @@ def test_tag_beyond_the_head_is_ignored(check: Check) -> None:
 
 
 def test_second_of_two_nodes_does_not_hide_the_first_ones_tag(check: Check) -> None:
-    """Verification asks the second node only if the first one doesn't respond."""
+    """Verification queries the second node only if the first one doesn't respond."""
     nodes = [Node(), Node()]
     check(nodes)
     nodes[1].finalized = 95

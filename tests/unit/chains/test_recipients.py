@@ -1,4 +1,4 @@
-"""Addresses at which money would be lost are no recipients."""
+"""Addresses at which money would be lost can't be recipients."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Signatures come in many forms, are brought to one, and nothing else is taken for one."""
+"""Signatures in many formats are converted to one. Anything else is rejected."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""A transaction hash is stored in one canonical form, however it was pasted."""
+"""A transaction hash is stored in one canonical form, in whichever form it was pasted."""
 
 import pytest
 

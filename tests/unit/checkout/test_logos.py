@@ -1,4 +1,4 @@
-"""A merchant's logo comes from our own address, fetched under the rules for all that merchants may point us to."""
+"""Our own URL serves a merchant's logo. It is fetched under the rules for all URLs that merchants can set."""
 
 import socket
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Requests whose chain's family was removed: every page shows what is stored, and nothing can be paid any more."""
+"""If a chain family was removed, the pages of its requests show the stored data, and the requests can't be paid."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ HASH = "0x" + "ab" * 32
 def removed(
     request: pytest.FixtureRequest, api: Api, order: Callable[..., dict[str, Any]], settings: Any
 ) -> dict[str, Any]:
-    """A request after an outcome of the sandbox, on a chain whose family is gone since."""
+    """A request after a sandbox outcome. Its chain's family has been removed since."""
     settings.ENVIRONMENT = "staging"
     created: dict[str, Any] = api.post("/api/payment-requests", order()).json()
     if request.param is not None:

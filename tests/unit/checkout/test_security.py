@@ -1,4 +1,4 @@
-"""Who may show a checkout in a frame: the origins that its merchant registered, and nobody else."""
+"""Only origins that the merchant registered can show the checkout in a frame."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ SHOP = "https://shop.example.com"
 
 
 def framers(answer: Any) -> tuple[str, str | None]:
-    """Return the policy's `frame-ancestors` and the older header."""
+    """Return the `frame-ancestors` of the policy, and the older header X-Frame-Options."""
     policy = dict(part.split(" ", 1) for part in answer["Content-Security-Policy"].split("; "))
     return policy["frame-ancestors"], answer.headers.get("X-Frame-Options")
 

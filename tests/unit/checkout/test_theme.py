@@ -1,4 +1,4 @@
-"""Whatever colours a merchant chose, customers can read the page, by day and by night (WCAG 1.4.3, 1.4.11)."""
+"""Customers can read the page with every colour that a merchant can choose, in light and dark (WCAG 1.4.3, 1.4.11)."""
 
 import re
 from itertools import product
@@ -17,7 +17,7 @@ STYLES = Path(__file__).resolve().parents[3] / "checkout" / "frontend" / "src" /
 
 
 def _themes(css: str) -> list[dict[str, str]]:
-    """Return the properties of the day, and those of the night that differ."""
+    """Return the properties for light colours, and those that differ for dark colours."""
     return [dict(re.findall(r"--([a-z-]+): *(#[0-9a-fA-F]{6})\b", part)) for part in css.split("@media")[:2]]
 
 
@@ -56,7 +56,7 @@ def test_default_theme_and_backgrounds_match_the_style_sheet() -> None:
     chosen_light, chosen_dark = _themes(theme_css(light["accent"], None))
     assert chosen_light.items() <= light.items()
     assert chosen_dark["accent-line"] == dark["accent-line"]
-    # A merchant's accent stays theirs by night; without one the button is nearly white.
+    # In dark colours, a merchant's accent keeps its hue. Without an accent, the button is nearly white.
     assert min(contrast_ratio(dark["accent"], ground) for ground in DARK_GROUNDS[:2]) >= 3
     assert contrast_ratio(dark["on-accent"], dark["accent"]) >= 4.5
     assert contrast_ratio(dark["on-accent"], dark["accent-hover"]) >= 4.5

@@ -1,4 +1,4 @@
-"""A token's logo comes from our own address, and only tokens of the catalogue have one."""
+"""Our own URL serves a token's logo. Only tokens of the catalogue have one."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def host() -> Iterator[Receiver]:
 
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch, usdc: Token, host: Receiver) -> ListedToken:
-    """The provider's list names a logo for a token that has no logo of ours."""
+    """A token without our logo. The provider's list names a logo for it."""
     cache.clear()
     usdc.symbol = "LINK"
     usdc.save()
@@ -62,7 +62,7 @@ def test_usual_token_of_the_catalogue_has_our_own_logo(usdc: Token) -> None:
     url = token_logo_url(usdc, None)
     assert url is not None
     assert url.endswith("/static/checkout/logos/usdc.svg")
-    usdc.symbol = "USDС"  # with a Cyrillic letter
+    usdc.symbol = "USDС"  # the last letter is Cyrillic
     assert token_logo_url(usdc, None) is None
 
 

@@ -1,4 +1,4 @@
-"""The examples that the TypeScript client is tested with are the service's own addresses and calls."""
+"""The TypeScript client's test values are equal to the service's own addresses and calls."""
 
 import json
 from uuid import UUID

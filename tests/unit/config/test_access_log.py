@@ -1,4 +1,4 @@
-"""A request id that was handed out stands in the logs, with what was asked and answered, and without a query."""
+"""The log has each issued request id, with the call and its status, but without its query."""
 
 import logging
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_web_process_logs_no_code_of_a_customers_path(db: None, tmp_path: Path) 
             requests.get(
                 service.url + path, headers={"Referer": f"{service.url}/pay/7hRkWm2QxT9c"}, timeout=30
             )
-        # gunicorn's line, which has the Referer, follows ours.
+        # gunicorn's own line, which contains the Referer, comes after ours.
         last = "GET /api/public/payment-requests/01a1fd92-caa6[redacted] HTTP/1.1"
         eventually(lambda: last in log.read_text(), "the last request was logged")
     finally:

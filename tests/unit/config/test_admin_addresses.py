@@ -1,4 +1,4 @@
-"""The admin is hidden from clients outside ADMIN_ALLOWED_IPS; everything else is not."""
+"""Clients outside ADMIN_ALLOWED_IPS can't reach the portal. All other pages are open to them."""
 
 from ipaddress import ip_network
 

@@ -1,4 +1,4 @@
-"""Exponential backoff doubles up to its longest wait, and never overflows."""
+"""Exponential backoff doubles up to its maximum, and never overflows."""
 
 import pytest
 

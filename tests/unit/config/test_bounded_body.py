@@ -1,4 +1,4 @@
-"""A response is read within its size and its deadline, whatever the server sends."""
+"""Whatever the server sends, a response is read only up to its size limit and its deadline."""
 
 import io
 import time

@@ -1,4 +1,4 @@
-"""What beat nudges exists, and a nudge that waited too long is dropped."""
+"""Each task that beat sends exists. A task that waited too long is dropped."""
 
 import pytest
 from django.conf import settings

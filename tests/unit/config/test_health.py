@@ -1,4 +1,4 @@
-"""`/healthz` and `/readyz`: alive, and able to work."""
+"""`/healthz` reports that the process is running, `/readyz` that it can work."""
 
 from datetime import timedelta
 
@@ -55,7 +55,7 @@ def test_readiness_lists_chains_and_stays_ok_with_one_down(client: Client, usdc:
 
 @pytest.mark.django_db(transaction=True)
 def test_read_only_database_is_in_the_details_and_stays_ready(client: Client) -> None:
-    # Connections that another test opened while it demoted the primary may write whatever the server says.
+    # Connections from a test that demoted the primary may still be able to write. Close them.
     connection.close()
     connection.close_pool()
     beat_heart()

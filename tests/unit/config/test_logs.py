@@ -1,4 +1,4 @@
-"""No secret reaches a log line, in whatever way it is written (T-61)."""
+"""No secret reaches a log line, in any notation."""
 
 import json
 import logging
@@ -11,7 +11,7 @@ from config.api.log_context import add_to_log_context, log_context, logged_ids
 from config.api.request_id import RequestIdFilter
 from config.logs import JsonLines, OncePerMinute, RedactSecrets, TextLines, know_secrets, redact
 
-# Joined here, so that no whole secret stands in a file.
+# Built from parts, so that no file contains a whole secret.
 KEY = "quitt_" + "0123456789abcdef" * 2 + "01234567"
 SECRET = "whsec_" + "Ab1" * 11
 
@@ -44,7 +44,7 @@ def test_also_in_arguments_and_in_tracebacks() -> None:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deployment's secrets, of which a word that is too short is none."""
+    """A deployment's secrets. One of them is too short to count as a secret."""
     monkeypatch.setattr(logs, "_known", None)
     know_secrets(
         [

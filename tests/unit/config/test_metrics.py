@@ -1,4 +1,4 @@
-"""`/metrics`: what operators watch, for those alone who may."""
+"""`/metrics` returns the figures that operators watch, only to authorised callers."""
 
 import platform
 import tomllib
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def read(text: str) -> dict[str, float]:
-    """Return each sample's value by its name and labels."""
+    """Return each sample's value, by its name and labels."""
     return {
         f"{sample.name}{sorted(sample.labels.items())}": sample.value
         for family in text_string_to_metric_families(text)

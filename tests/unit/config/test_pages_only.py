@@ -1,4 +1,4 @@
-"""Pages have sessions, forms' tokens and messages; calls of the API pass them by."""
+"""Sessions, form tokens and messages are only for pages. Calls of the API skip them."""
 
 import pytest
 from django.test import Client

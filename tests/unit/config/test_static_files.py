@@ -1,4 +1,7 @@
-"""What the release collects is fingerprinted, compressed and cached for long, and a new release serves it so."""
+"""A release's static files are fingerprinted, compressed and cached for a long time.
+
+A new release serves new ones.
+"""
 
 import hashlib
 import json
@@ -37,7 +40,7 @@ _FILE = "checkout/checkout.css"
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A deployment in a folder of its own: the product's files, with nothing collected."""
+    """A deployment in a separate folder: the product's files, without collected static files."""
     folder = tmp_path / "deployment"
     folder.mkdir()
     for name in _NEEDED:
@@ -57,7 +60,7 @@ def _run(folder: Path, *arguments: str) -> str:
 
 
 def _served(folder: Path) -> list[dict[str, Any]]:
-    """Return a new web process's responses for the checkout's style sheet: plain, gzipped, and with Brotli."""
+    """Return a new web process' responses for the checkout's style sheet: plain, gzip and Brotli."""
     return [json.loads(line) for line in _run(folder, "-c", _GET, _FILE).splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""What the prover reports, and the mutants it is tried with. `make prove` runs the prover itself."""
+"""The prover's reports, and the mutants used to check it. `make prove` runs the prover itself."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def report(**test: object) -> dict[str, object]:
         ({"exitcode": 0, "num_bounded_loops": 1}, Verdict.UNDECIDED),
         ({"exitcode": 2}, Verdict.UNDECIDED),  # timed out
         ({"exitcode": 3}, Verdict.UNDECIDED),  # stuck
-        ({"exitcode": 4}, Verdict.UNDECIDED),  # every path reverts, so nothing was checked
+        ({"exitcode": 4}, Verdict.UNDECIDED),  # every path reverts, so nothing was proved
         ({"exitcode": 5}, Verdict.UNDECIDED),
     ],
 )

@@ -1,4 +1,4 @@
-"""The ports of `make run` and `make docs-serve`, which run side by side."""
+"""`make run` and `make docs-serve` use different ports, so that both can run at once."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The local world's tickers have the form that the product reads, and each switch has its effect."""
+"""The local world's tickers have the format that the product reads. Each switch has its effect."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from tests.loopback import serving
 
 @dataclass
 class Running:
-    """The rate sources without a chain: what would be written there, or why it can't be."""
+    """The rate sources without a chain. They record what would be written to the chain, or why it can't be."""
 
     market: Market = field(default_factory=Market)
     written: list[Positions] = field(default_factory=list)
@@ -54,7 +54,7 @@ def test_both_exchanges_are_read_as_the_real_ones_are(rates: Running) -> None:
     codes = ("ETH", "EUR", "USDC", "USDT", "JPY", "XPF")
     assert seen(Coinbase, rates.url, *codes) == {
         "ETH": Decimal(2500),
-        "EUR": pytest.approx(Fraction("1.08"), rel=1e-10),  # by way of BTC
+        "EUR": pytest.approx(Fraction("1.08"), rel=1e-10),  # converted through BTC
         "USDT": Decimal("1.0002"),
     }
     assert seen(Kraken, rates.url, *codes) == {
@@ -62,7 +62,7 @@ def test_both_exchanges_are_read_as_the_real_ones_are(rates: Running) -> None:
         "EUR": Decimal("1.08"),
         "USDC": Decimal(1),
         "USDT": Decimal("1.0002"),
-        "JPY": pytest.approx(Fraction("0.0067"), rel=1e-10),  # listed the other way round
+        "JPY": pytest.approx(Fraction("0.0067"), rel=1e-10),  # listed as the inverse pair
     }
 
 

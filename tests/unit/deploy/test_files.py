@@ -1,4 +1,4 @@
-"""What `deploy/` holds fits the product: each process runs, each setting exists, and nothing has privileges."""
+"""The files in `deploy/` match the product: each process runs, each setting exists, and no container is privileged."""
 
 import os
 import re
@@ -28,14 +28,14 @@ PODS = {
     if each["kind"] in ("Deployment", "Job")
 }
 OWN = ("web", "worker", "beat", "events", "release")
-# Of PostgreSQL's image, of the proxy, of backups, and of Docker's and Python's own.
+# Variables of PostgreSQL's image, the proxy, backups, Docker and Python.
 NOT_OURS = re.compile(
     r"POSTGRES_\w+|PUBLIC_HOST|FAILURE_URL|BACKUP_(RECIPIENT|DAYS)|TRACING|PATH|PIP_\w+|PYTHON\w+|\w+_RPC_URL"
 )
 
 
 def version_of(program: Path) -> str:
-    """Return the version that a server of the tests, of `make run` and of continuous integration reports."""
+    """Return the version of a server that tests, `make run` and CI use."""
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     (version,) = re.findall(r"(?:PostgreSQL\) |v=)(\d[\d.]*)", said)
     return str(version)
@@ -60,13 +60,13 @@ def test_backups_are_made_by_the_databases_own_version() -> None:
 
 
 def words_of(command: Any) -> list[str]:
-    """Return the words that make a process what it is, whatever else differs: addresses, ports, and the shell."""
+    """Return the words that identify a process. Addresses, ports and the shell can differ."""
     text = " ".join(command) if isinstance(command, list) else command
     return re.split(r"[\s=]+", text)
 
 
 def assert_runs(process: str, command: Any) -> None:
-    """Assert that the command has each word of the Procfile's, except those that depend on the place."""
+    """Check that the command has all words of the Procfile's, except those that depend on the location."""
     given = {word.rpartition("/")[2] for word in words_of(command)}
     first = PROCFILE[process].split(" && ")[0]
     for word in re.split(r"[\s=]+", first):
@@ -119,7 +119,7 @@ def test_a_container_has_no_privileges_and_bounds(name: str) -> None:
     assert not service.get("privileged")
     assert service["mem_limit"]
     assert "docker.sock" not in str(service)
-    # PostgreSQL's image starts as root, to own its volume.
+    # PostgreSQL's image starts as root, to become the owner of its volume.
     assert name == "database" or service["cap_drop"] == ["ALL"]
 
 
@@ -130,7 +130,8 @@ def test_images_have_exact_versions_and_full_names() -> None:
     images += [container["image"] for pod in PODS.values() for container in pod["containers"]]
     for image in images:
         assert re.search(r":(\d+\.\d+(\.\d+)?(-\w+)*|local)$", image), image
-        # Podman looks up a short name in each registry of its configuration. The names of our own images are yours.
+        # Podman would search for a short name in all its registries. Our own images' names are chosen by the
+        # operator.
         assert image.startswith(("docker.io/", "quittance")), image
 
 
@@ -176,7 +177,7 @@ def test_doctor_has_read_only_access_to_the_backup_folder() -> None:
     assert folder == backup["environment"]["BACKUP_FOLDER"]
     assert web["volumes"] == [f"backups:{folder}:ro"]
     assert backup["volumes"] == [f"backups:{folder}"]
-    # A new volume belongs to root, and the script runs as another user, unless the image has the folder.
+    # A new volume belongs to root, but the script runs as another user. So the image must have the folder.
     text = (DEPLOY / "Containerfile").read_text()
     assert re.search(
         rf"^RUN install --directory --owner=postgres .*--mode=0755 {folder}$", text, re.MULTILINE

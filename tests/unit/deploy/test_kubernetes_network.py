@@ -1,4 +1,4 @@
-"""The Kubernetes manifests route by the Gateway API, let nothing private be reached, and probe each process."""
+"""The Kubernetes manifests route with the Gateway API, expose nothing private, and probe each process."""
 
 import re
 from ipaddress import ip_address, ip_network
@@ -19,7 +19,7 @@ def policy(name: str) -> dict[str, Any]:
 
 
 def backends(path: str) -> list[str]:
-    """Return the services to which the rules of the route send a path, the first match first."""
+    """Return the services to which the route's rules send a path, the first match first."""
     (route,) = [each["spec"] for each in of_kind("HTTPRoute") if each["metadata"]["name"] == "quittance"]
     names = []
     for rule in route["rules"]:

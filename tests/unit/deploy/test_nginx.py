@@ -1,4 +1,4 @@
-"""The configuration for nginx keeps what docs/deploying.md demands of a proxy."""
+"""The nginx configuration meets docs/deploying.md's requirements for proxies."""
 
 import re
 
@@ -16,7 +16,7 @@ def test_braces_and_statements_are_complete() -> None:
 def test_client_can_not_choose_its_address_or_scheme() -> None:
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in TEXT
     assert "proxy_set_header X-Forwarded-Proto $scheme;" in TEXT
-    # A header that a location sets would replace all of the server's.
+    # A header in a location would replace all headers of the server block.
     locations = TEXT.partition("listen 443")[2].partition("location")[2]
     assert "proxy_set_header" not in locations
 

@@ -1,4 +1,4 @@
-"""`deploy/report-failure.sh` sends one message about a failed unit, and keeps the key of its address secret."""
+"""`deploy/report-failure.sh` sends one message about a failed unit. It never shows the key in its URL."""
 
 import json
 import os

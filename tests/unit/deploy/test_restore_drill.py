@@ -1,4 +1,4 @@
-"""`make restore-drill` says when it did not encrypt the dump."""
+"""If `make restore-drill` could not encrypt the dump, it says so."""
 
 import pytest
 

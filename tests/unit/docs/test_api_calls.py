@@ -1,4 +1,4 @@
-"""What docs/api.md says of each call agrees with the OpenAPI description."""
+"""The calls in docs/api.md agree with the OpenAPI document."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import pytest
 from tests.support.docs.pages import API
 from tests.unit.config.api.schema.test_openapi import OPERATIONS, responses_of
 
-# Each call's own section, by "METHOD path".
+# The section of each call, by "METHOD path".
 SECTIONS = dict(
     re.findall(
         r"^### `((?:GET|POST|PUT|PATCH) /api/[^`]+)`\n(.*?)(?=^##)", API.read_text(), re.MULTILINE | re.DOTALL

@@ -1,4 +1,4 @@
-"""The list of API changes is in order of time, and names calls, fields and codes that exist."""
+"""The list of API changes is in chronological order. Its calls, fields and codes exist."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The page that explains the API names every state, permission, event and failure code."""
+"""docs/api.md names every state, permission, event and failure code."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The committed collection for Postman and others is current, has every call, and no secret."""
+"""The committed collection for Postman and other tools is current, has every call, and contains no secret."""
 
 import json
 import re

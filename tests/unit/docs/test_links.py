@@ -1,4 +1,4 @@
-"""Links in pages, and references from code to pages, lead somewhere."""
+"""Links between pages, and references from code to pages, have an existing target."""
 
 import re
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_references_from_code_lead_somewhere() -> None:
             continue
         for match in _REFERENCE.finditer(text):
             target = REPOSITORY / "docs" / match[1]
-            # A decision may be named by its number alone.
+            # A reference can name a decision by its number.
             found = [target] if target.exists() else list(target.parent.glob(f"{target.name}-*.md"))
             anchor = (match[2] or "").removeprefix("#")
             if not found or (anchor and anchor not in anchors(found[0])):

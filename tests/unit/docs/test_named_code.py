@@ -1,4 +1,4 @@
-"""Code that pages, docstrings and comments name between backticks exists."""
+"""Code names between backticks in pages, docstrings and comments exist."""
 
 import importlib
 import re
@@ -16,7 +16,7 @@ FILE_NAMES = {file.rpartition("/")[2] for file in FILES}
 PACKAGES = r"(?:bench|chains|checkout|config|demo|merchants|payments|tests|webhooks|website)"
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"`([^`\n]+)`")
-# PostgreSQL's and the merchant's server's; Solana's, web3's and Python's.
+# Names of PostgreSQL, of a merchant's server, and of Solana, web3 and Python.
 OTHERS = {
     "archive_timeout",
     "handled_at",
@@ -28,13 +28,13 @@ OTHERS = {
 
 
 def is_checked(file: str) -> bool:
-    """Whether the file describes the code as it is now: not a changelog, nor a test's own situation."""
+    """Whether the file describes the current code. A changelog doesn't, and a test describes its own case."""
     is_page = file.endswith(".md") and not file.startswith(("docs/releases/", "tests/", "CHANGELOG"))
     return is_page or (file.endswith(".py") and not file.startswith("tests/") and "/migrations/" not in file)
 
 
 def named(pattern: str) -> Iterator[tuple[str, str]]:
-    """Yield (file, text) for what stands between backticks and is of this form."""
+    """Yield (file, text) for each text between backticks that matches the pattern."""
     for file in filter(is_checked, FILES):
         for match in _NAMED.finditer(_FENCED.sub("", (REPOSITORY / file).read_text())):
             if re.fullmatch(pattern, match[1]):

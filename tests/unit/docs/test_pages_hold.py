@@ -1,4 +1,4 @@
-"""What the pages point to exists, and what they say of settings and commands is so."""
+"""The pages' link targets exist, and their statements about settings and commands are true."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the page for receivers says of bodies, times and calls is so; its handlers and commands work as they stand."""
+"""The statements about bodies, times and calls on the page for receivers are true. Its handlers and commands work."""
 
 import json
 import os
@@ -43,7 +43,7 @@ Remembered = list[tuple[str, bytes]]
 
 
 def _headers() -> dict[str, str]:
-    """Return the headers of the delivery that the page shows."""
+    """Return the headers of the page's sample delivery."""
     (shown,) = samples(PAGE, "http")
     return dict(line.split(": ", 1) for line in shown.splitlines()[1:])
 
@@ -108,7 +108,7 @@ def test_each_call_that_the_page_names_is_there() -> None:
 
 
 def _handler(words: str, remembered: Remembered, monkeypatch: pytest.MonkeyPatch, **names: Any) -> Any:
-    """Run the sample and the handler with `words`, and return the namespace."""
+    """Run the sample, then the handler that contains `words`; return the namespace."""
     monkeypatch.setenv("WEBHOOK_SECRET", "whsec_" + "a" * 32)
     space: dict[str, Any] = {"os": os, "remember": lambda *seen: remembered.append(seen), **names}
     for code in ((SAMPLES / "verify.py").read_text(), sample_with(PAGE, "python", words)):
@@ -130,7 +130,7 @@ def test_the_command_sends_what_the_flask_handler_takes(monkeypatch: pytest.Monk
 
 
 def _sent(url: str, secret: str) -> str:
-    """Run the page's command; return the status line of the answer."""
+    """Run the page's command; return the response's status line."""
     done = subprocess.run(
         ["bash", "-euc", sample_with(PAGE, "sh", "openssl")],
         cwd=SAMPLES,

@@ -1,4 +1,4 @@
-"""What the page on testing an integration promises: its call works as written, and each row of its table happens."""
+"""The page about testing an integration is true: its call works, and each row of its table happens."""
 
 import os
 import re
@@ -24,7 +24,7 @@ from tests.support.payments.world import make_request
 from webhooks.models import Event
 
 PAGE = REPOSITORY / "docs" / "testing-your-integration.md"
-# The first table: what to see, the calls, what then happens.
+# The first table's columns: the case, the calls, the result.
 ROWS = [row for row in table_rows(PAGE) if len(row) == 3 and row[2].startswith(("Request", "409"))]
 PAGES = {
     "ready to pay": "active",
@@ -38,7 +38,7 @@ PAGES = {
 
 @pytest.fixture
 def token(db: None) -> Token:
-    """A token that has a price, on a chain without nodes."""
+    """A token with a price, on a chain without nodes."""
     chain = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
     address = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
     return Token.objects.create(
@@ -96,7 +96,7 @@ def test_each_row_of_the_table_happens(
 
 
 def make_call(api: Api, request: PaymentRequest, call: str) -> Any:
-    """Make one call of a row, and let the workers act as they do within seconds."""
+    """Make one call of a row; run the workers as they would run within seconds."""
     if call == "24 hours":
         later = timezone.now() + timedelta(hours=24, seconds=1)
         decide_due(now=lambda: later)
@@ -114,13 +114,13 @@ def make_call(api: Api, request: PaymentRequest, call: str) -> Any:
 
 
 def named(what: str, happens: str) -> str | None:
-    """Return the status of the object that the text names."""
+    """Return the object's status in the text."""
     found = re.search(rf"\b{what} `(\w+)`", happens)
     return found and found[1]
 
 
 def in_brackets(what: str, happens: str) -> str | None:
-    """Return the code in brackets after the status of the object."""
+    """Return the code in brackets after the object's status."""
     found = re.search(rf"\b{what} `\w+` \(`(\w+)`\)", happens)
     return found and found[1]
 

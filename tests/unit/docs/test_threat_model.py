@@ -1,11 +1,11 @@
-"""Each entry of the threat model names a test that exists."""
+"""Each entry of the threat model links to a test that exists."""
 
 import re
 
 from tests.support.docs.pages import REPOSITORY, table_rows, unknown_tests
 
 PAGE = REPOSITORY / "docs" / "threat-model.md"
-# The first cell of an entry is its anchor and its number.
+# The first cell of an entry contains its anchor and its number.
 _NUMBER = re.compile(r'<a id="threat-(\d+)"></a>(\d+)')
 ENTRIES = [(match, row) for row in table_rows(PAGE) if (match := _NUMBER.fullmatch(row[0]))]
 

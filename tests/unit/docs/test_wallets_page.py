@@ -1,4 +1,4 @@
-"""Each row of what wallets, tokens and nodes do names a test that exists, unless it is not handled."""
+"""Each row about wallets, tokens and nodes links to a test that exists, unless the case is not handled."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page that says where things change names at most five places for each change."""
+"""The page that says where to make changes names at most five places for each change."""
 
 import re
 

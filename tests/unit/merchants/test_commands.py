@@ -14,7 +14,7 @@ from tests.conftest import Api
 
 
 def run(name: str, *arguments: str) -> str:
-    """Return what the command writes on standard output."""
+    """Return the command's standard output."""
     out = StringIO()
     call_command(name, *arguments, stdout=out)
     return out.getvalue()
@@ -147,11 +147,6 @@ def test_set_merchant_switches_deposit_addresses_and_logs_it(merchant: Merchant)
         assert merchant.deposit_addresses is (value == "on")
         entry = AuditEntry.objects.order_by("-id")[0]
         assert (entry.what, entry.detail) == ("merchant_changed", f"deposit_addresses: {value}")
-
-
-def test_set_merchant_rejects_an_unknown_merchant(db: None) -> None:
-    with pytest.raises(CommandError, match="no merchant"):
-        run("set_merchant", "Nobody", "--references", "off")
 
 
 def test_set_merchant_sets_the_theme_under_the_rules_of_the_form(merchant: Merchant, settings: Any) -> None:

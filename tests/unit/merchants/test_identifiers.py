@@ -1,4 +1,4 @@
-"""Identifiers are of their alphabet, and each character is as likely as the others."""
+"""Identifiers use only their alphabet. Each character is equally likely."""
 
 from collections import Counter
 
@@ -15,7 +15,10 @@ def test_they_have_their_length_and_alphabet() -> None:
 
 
 def test_each_character_is_as_likely_at_each_place() -> None:
-    """Of 20,000 codes about 357 have a character in a place; 150 more or fewer are eight standard deviations."""
+    """In 20,000 codes, a character is at a place about 357 times.
+
+    A difference of 150 is eight standard deviations.
+    """
     codes = [shortcode() for _ in range(20_000)]
     for place in (0, 5, 11):
         counts = Counter(code[place] for code in codes)

@@ -1,4 +1,4 @@
-"""What the command line changes of a merchant's security is done or refused whole, and is in the security log."""
+"""Commands that change a merchant's security take effect completely or not at all. The security log records them."""
 
 from io import StringIO
 from typing import Any

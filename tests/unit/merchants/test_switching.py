@@ -1,4 +1,4 @@
-"""Kill switches by command: what they name, what the security log says, and that each call can be repeated."""
+"""Kill switches by command: the names, the entries in the security log, and that each command can be repeated."""
 
 from io import StringIO
 

@@ -1,4 +1,4 @@
-"""One set of syntax rules for every web address that a merchant hands in."""
+"""The same syntax rules apply to every URL that a merchant enters."""
 
 import pytest
 

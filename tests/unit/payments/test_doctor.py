@@ -1,4 +1,4 @@
-"""Doctor names queues that are late, providers and rate sources that don't answer."""
+"""Doctor reports late queues, and providers and rate sources that don't respond."""
 
 from collections.abc import Callable
 from datetime import timedelta

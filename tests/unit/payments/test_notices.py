@@ -1,4 +1,4 @@
-"""Members who want it hear of the first payment, and of what newly needs attention, in one e-mail an hour at most."""
+"""Members can get notices of the first payment and of new cases that need attention, at most one e-mail an hour."""
 
 from datetime import timedelta
 
@@ -24,14 +24,14 @@ def now() -> Clock:
 
 @pytest.fixture
 def owner(merchant: Merchant) -> Staff:
-    """An owner with both kinds of notices, whose merchant was checked once."""
+    """An owner who gets both kinds of notices. The merchant has been checked once."""
     staff = Staff("olga", Role.OWNER, merchant)
     staff.client.post("/admin/notices/", {"notices": ["first_payment", "attention"]})
     return staff
 
 
 def mailed(now: Clock, after: timedelta = EVERY) -> list[str]:
-    """Return the subjects of the notices that a check after this time stores."""
+    """Run a check after this time; return the subjects of its notices."""
     now.forward(after + timedelta(seconds=1))
     Mail.objects.all().delete()
     check_notices(now=now)

@@ -1,4 +1,4 @@
-"""The queues of a worker process: each task wakes its own, and a chain whose nodes hang delays no other chain."""
+"""Each task wakes its own queue of a worker process. If a chain's nodes hang, other chains are not delayed."""
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
@@ -32,7 +32,10 @@ AMOUNT = 10_000_000
 
 @dataclass
 class Nodes:
-    """The nodes of two chains: the first chain's hang until they are released; all transactions are paid."""
+    """The nodes of two chains.
+
+    The first chain's hang until they are released. All transactions are valid payments.
+    """
 
     hanging: Chain
     paid: dict[str, TransactionFacts] = field(default_factory=dict)
@@ -102,7 +105,7 @@ def test_a_chain_that_hangs_delays_no_other_chain(
     assert nodes.reached.wait(30)
     await_status(payment, Payment.Status.COMPLETED)
     assert Payment.objects.get(pk=stuck.pk).status == Payment.Status.PROCESSING
-    # The chain that hangs has its one thread: nothing more of it is started, and the other chain goes on.
+    # The hanging chain has only one thread. No more work starts for it, and the other chain continues.
     nodes.pay(make_request(merchant, slow_token, "10", RECIPIENT))
     later = nodes.pay(make_request(merchant, usdc, "10", RECIPIENT))
     runner.nudge()

@@ -1,4 +1,4 @@
-"""Doctor names what is wrong with webhooks, when it is really wrong."""
+"""Doctor reports problems with webhooks. The tests cause each problem for real."""
 
 from collections.abc import Callable
 from datetime import timedelta

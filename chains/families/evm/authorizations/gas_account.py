@@ -72,5 +72,5 @@ def capped(transaction: dict[str, Any], cost: int) -> dict[str, Any] | None:
 
 
 def empty_call(account: str) -> EvmCall:
-    """Return a call that does nothing. It replaces another transaction of the account."""
+    """Return a call that does nothing, to replace another transaction of the account."""
     return EvmCall(account, b"", gas=_PLAIN_GAS)

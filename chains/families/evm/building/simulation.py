@@ -1,8 +1,8 @@
 """Simulate a third party's call and check its debits from the signing wallet (`eth_simulateV1`).
 
 `eth_estimateGas` only shows whether a call succeeds; a simulation also returns its logs. The check is optional: many
-nodes don't support it, and a token can log anything. It finds only movements with a known log. It misses NFTs (ERC-721,
-ERC-1155), and native coin beyond the call's value, which only wallets with code can lose.
+nodes don't support it, and a token can log anything. The check finds only movements with a known log. NFTs (ERC-721,
+ERC-1155) are missed. Native coin beyond the call's value is also missed, but only wallets with code can lose it.
 """
 
 import logging
@@ -30,7 +30,9 @@ MAX_APPROVALS = 20
 
 
 class Simulator:
-    """One node's simulations. They use separate connections, so that failures don't count against the node's health."""
+    """One node's simulations. Simulations use separate connections, so that failures don't count against the node's
+    health.
+    """
 
     def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._node = node

@@ -41,7 +41,7 @@ class Funding:
 
 
 def usual_transfer(token: str) -> EvmCall:
-    """Return a sample transfer. Its data costs as much as that of any transfer with a reference."""
+    """Return a sample transfer. The sample's data costs as much as the data of any transfer with a reference."""
     return EvmCall(_ANY_ADDRESS, b"\xff" * (_TOKEN_TRANSFER_BYTES if token else _COIN_TRANSFER_BYTES), 0)
 
 

@@ -33,12 +33,12 @@ FACTORY: Final = create2_address(DEPLOYER, FACTORY_SALT, keccak(_FACTORY.init_co
 
 
 def init_code(recipient: str) -> bytes:
-    """Return the code that deploys a forwarder for `recipient`. Its last word is the recipient."""
+    """Return the code that deploys a forwarder for `recipient`. The last word of the code is the recipient."""
     return FORWARDER.init_code + address_word(recipient)
 
 
 def deposit_of(recipient: str, request_id: UUID) -> Deposit:
-    """Return the deposit address of a payment request. It is the same on every EVM chain."""
+    """Return the deposit address of a payment request. The address is the same on every EVM chain."""
     code = init_code(recipient)
     salt, code_hash = keccak(request_id.bytes), keccak(code)
     return Deposit(

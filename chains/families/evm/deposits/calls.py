@@ -20,12 +20,12 @@ _CONTRACT: Any = Web3(BaseProvider(), middleware=[]).eth.contract(abi=_FACTORY.a
 
 
 def factory_deployment() -> EvmCall:
-    """Return the call that deploys the factory to `FACTORY`. It reverts if the factory exists."""
+    """Return the call that deploys the factory to `FACTORY`. The call reverts if the factory exists."""
     return EvmCall(DEPLOYER, FACTORY_SALT + _FACTORY.init_code)
 
 
 def sweep_call(sweeps: Sequence[Sweep], *, gas_per_sweep: int = GAS_PER_SWEEP) -> EvmCall:
-    """Return the call that sweeps these deposits. It first deploys the forwarders that have no code yet."""
+    """Return the call that sweeps these deposits. The call first deploys the forwarders that have no code yet."""
     rows = [
         (
             account_bytes(sweep.recipient),

@@ -30,7 +30,7 @@ SWEPT: Final = to_hex(keccak(text="Swept(uint256)"))
 READER: Final = to_checksum_address(keccak(text="quittance: balances of deposit addresses")[-20:])
 """The unused address at which a node runs the code that reads many balances."""
 
-# Return the balance of the account in each word of the input: for (i = 0; i != calldatasize; i += 32)
+# Code that returns the balance of the account in each word of the input: for (i = 0; i != calldatasize; i += 32)
 # mstore(i, balance(calldataload(i))); return(0, i).
 _READING_CODE = "0x60005b8036146014578035318152602001600256" + "5b6000f3"
 # 3,000 gas each; nodes allow 10 million and more in a call.
@@ -138,8 +138,8 @@ def _swept(
 def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:
     """Yield these contracts' `Swept` logs, each with the last block of its query. Raises ChainError.
 
-    If the node rejects a range, it is halved. This doesn't change the node's remembered range size, which other queries
-    use.
+    If the node rejects a range, it is halved. Halving doesn't change the node's remembered range size, which other
+    queries use.
     """
     size = node.log_limits.blocks.size
     is_checked = False
@@ -162,7 +162,8 @@ def _logs_of_block(node: JsonRpc, contracts: Sequence[str], block: int) -> list[
     """Return these contracts' `Swept` logs of one block in smaller queries, after the node rejected the query for all.
 
     Anyone can call one forwarder many thousand times in a block, and this must not stop the search for the others. The
-    sweeps of that forwarder in this block are then ignored. Its amount is too low, which is safe.
+    sweeps of that forwarder in this block are then ignored. The forwarder's swept amount is then too low, which is
+    safe.
     """
     if len(contracts) == 1:
         logger.error("block %s: the node does not return the sweeps of %s", block, contracts[0])

@@ -56,7 +56,7 @@ def problem(
 
     Raises ChainError if the node fails.
     """
-    # Every simulation sends the native coin. It sends a token only if the payment is in a token.
+    # Every simulation sends the native coin. If the payment is in a token, the simulation also sends the token.
     amount = min(amount, _LARGEST_AMOUNT) if token else 0
     calls: list[Call] = [
         ("eth_getCode", [recipient, "latest"]),

@@ -30,7 +30,8 @@ _USED_UP = re.compile(r"nonce (is )?too low|nonce_too_low|oldnonce|old nonce", r
 # A cancelled authorization counts as used.
 _ENDS: Final = [to_hex(each) for each in ENDS]
 _STATE: Final = selector("authorizationState(address,bytes32)")
-# The data fee follows Ethereum's base fee. This can grow by 12.5 % a block, so it doubles in about six full blocks.
+# The data fee follows Ethereum's base fee. The base fee can grow by 12.5 % a block, so it doubles in about six full
+# blocks.
 _FEE_GROWTH: Final = 2
 
 

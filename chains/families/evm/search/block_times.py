@@ -9,7 +9,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import json_object, quantity
 
-# A result may be this many blocks too early. This saves the last queries.
+# A result may be this many blocks too early. This tolerance saves the last queries.
 CLOSE_ENOUGH = 16
 FIRST_STEP = 256
 MAX_KEPT = 1000
@@ -32,9 +32,9 @@ def read_block_time(header: Any) -> BlockTime:
 def last_block_until(time: int, latest: BlockTime, block_at: Callable[[int], BlockTime]) -> int:
     """Return a height whose block is not later than `time`.
 
-    It is at most CLOSE_ENOUGH blocks before the last such block, and 0 if even the first block is later. Step back from
-    `latest`, doubling the distance each time, then bisect. This takes about 40 queries on a chain of 100 million
-    blocks. Raises ChainError if a node returns another block.
+    The height is at most CLOSE_ENOUGH blocks below that of the last such block. If even the first block is later, the
+    height is 0. Step back from `latest`, doubling the distance each time, then bisect. The search takes about 40
+    queries on a chain of 100 million blocks. Raises ChainError if a node returns another block.
     """
     if latest.time <= time:
         return latest.height

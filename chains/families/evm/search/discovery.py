@@ -1,8 +1,8 @@
 """Find payments whose hash was never submitted, by the recipients' `Transfer` logs.
 
-A log has no reference, so the search fetches the logs' transactions. It looks up only those whose input contains a
-watched reference. Any other transaction costs only one small call, even if its receipt is large. Native coin leaves no
-log, so this search doesn't find it.
+A log has no reference, so the search fetches the logs' transactions. The search looks up only transactions whose input
+contains a watched reference. Any other transaction costs only one small call, even if its receipt is large. Native coin
+leaves no log, so this search doesn't find it.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """Query logs in ranges that adapt to the node: blocks, recipients and tokens.
 
-Nodes limit the range, the number of results, the response's size or the number of topics. Their error codes and
+Nodes limit the range, the number of results, the response's size or the number of topics. The nodes' error codes and
 messages differ. So a failed query is always halved, and the size that works is remembered for each node. A query may
-fail although it can't be halved further and the node is healthy. It is then skipped as unreadable. An attacker can
+fail although it can't be halved further and the node is healthy. Such a query is skipped as unreadable. An attacker can
 cause this with very many tiny transfers, which must not stop the search for others.
 """
 
@@ -130,7 +130,8 @@ def _result(node: JsonRpc, part: Region) -> list[Any] | None:
 def check(node: JsonRpc, block: int) -> None:
     """Raise ChainError if the node fails a query about this block that has no results.
 
-    Such a node is down, so the failure of the other query shows nothing about its limits or the block.
+    A node that fails this query is down. So the failure of another query shows nothing about the node's limits or the
+    block.
     """
     if logs(node, log_call(block, block, [_NOTHING], ())) is None:
         raise ChainError("the node answers no log query")

@@ -203,7 +203,7 @@ def _names(event: tuple[str, str], proposal: Proposal) -> bool:
 def _event(contract: str, data: bytes) -> tuple[str, str, bool] | None:
     """Parse an event from its topics followed by its data: the account (or "EntryPoint"), the id and the success.
 
-    It doesn't matter whether the id is indexed.
+    The id may be indexed or not.
     """
     name, id_ = data[:WORD], data[WORD : 2 * WORD]
     if len(data) == 3 * WORD and name in (EXECUTION_SUCCESS, EXECUTION_FAILURE):

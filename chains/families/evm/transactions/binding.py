@@ -1,4 +1,4 @@
-"""Find the call that wrote a token transfer's log. Its reference and its maker may claim the transfer.
+"""Find the call that wrote a token transfer's log. The call's reference and its maker may claim the transfer.
 
 A complete trace shows the call. Without a trace, the call is certain in two cases: it is the transaction itself, or an
 account of known code made it. If the call is not certain, the transfer is not bound.
@@ -169,8 +169,8 @@ def by_own_call(
 def by_execution(execution: Execution, sender: str, transfers: Mapping[int, Transfer]) -> dict[int, Claim]:
     """Return the claims of the calls that one account executed. The account's code must make exactly these calls. All
     calls must go to one token, as `transfer`, `transferFrom` or `approve`. The token's logs within the execution must
-    match the transfers one for one and in order. Then only the account's and the token's code ran: if a transfer
-    returned false, no swap, pool, paymaster or module can have written a log that looks like it.
+    match the transfers one for one and in order. Then only the account's and the token's code ran. So if a transfer
+    returned false, no swap, pool, paymaster or module can have written a log that looks like the transfer's.
 
     The maker is proved only if the account signed the transaction itself.
     """

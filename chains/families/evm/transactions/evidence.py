@@ -1,7 +1,7 @@
 """Read evidence on a transaction without a trace: the code of its accounts before and after it, from a node's state.
 
-An account made exactly the calls that its owner signed if its code is listed in `accounts.py`, in the transaction's
-block and in the block before. These checks show that the code didn't change in between:
+An account made exactly the calls that its owner signed if `accounts.py` lists its code. The code is read in the
+transaction's block and in the block before. The following facts show that the code didn't change in between:
 
 - The account's nonce grew only by this transaction, so the account had no other transaction and no delegation.
 - This transaction wrote all logs of the account and its implementation, so no upgrade and no module ran.
@@ -59,7 +59,7 @@ class Unproven:
 
     @property
     def key(self) -> "_Key":
-        """The key of the cache. It contains the accounts, because they depend on the watched contracts."""
+        """The key of the cache. The key contains the accounts, because they depend on the watched contracts."""
         return self.hash, self.block_hash, tuple(execution.account for execution in self.executions)
 
 

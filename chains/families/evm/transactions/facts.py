@@ -1,6 +1,6 @@
 """Parse one node's results about transactions into facts: block, transfers, and calls of contracts.
 
-An implausible result raises ChainError, like a missing one. It affects only its own transaction.
+An implausible result raises ChainError, like a missing one. An implausible result affects only its own transaction.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -39,8 +39,8 @@ NeedsTrace = Callable[[dict[str, Any], dict[str, Any]], bool]
 class Found:
     """A node's results by transaction. `odd` has the transactions without a valid result.
 
-    The receipts of `oversized` transactions must be read alone. Their pairs have no receipt; `places` has the height
-    and hash of their blocks. The receipts of `unreadable` transactions can't be read at all.
+    The receipts of `oversized` transactions must be read alone. The pairs of oversized transactions have no receipt;
+    `places` has the height and hash of their blocks. The receipts of `unreadable` transactions can't be read at all.
     """
 
     pairs: dict[str, Pair]

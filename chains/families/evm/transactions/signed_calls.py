@@ -1,8 +1,8 @@
 """Decode the calls that smart accounts execute from the transaction itself, for nodes without traces.
 
-This module supports a Safe's `execTransaction` (also through MultiSend), the user operations of an ERC-4337 bundle, and
-a batch that an EIP-7702 account sends to itself. It reads only the bytes that the account signed, and ignores data that
-doesn't match its ABI. `evidence` checks whether the account's code really executes these calls.
+Supported are a Safe's `execTransaction` (also through MultiSend), the user operations of an ERC-4337 bundle, and a
+batch that an EIP-7702 account sends to itself. Only the bytes that the account signed are read. Data that doesn't match
+its ABI is ignored. `evidence` checks whether the account's code really executes these calls.
 """
 
 from collections import Counter
@@ -127,7 +127,7 @@ def _logged_nothing_else(execution: Execution, logs: Sequence[Log]) -> bool:
 
 
 class _Arguments:
-    """ABI-encoded arguments. They are views, so that many pointers to the same bytes need no memory."""
+    """ABI-encoded arguments. The arguments are views, so that many pointers to the same bytes need no memory."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data

@@ -104,8 +104,8 @@ class RawLog:
 class RawFrame:
     """One frame of the tree.
 
-    It has slots because a trace may have hundreds of thousands of frames. `inner` and `logs` have frames and logs,
-    parsed or unparsed. `call` is the index of the CALL that the frame belongs to; the traversal sets it.
+    The class has slots because a trace may have hundreds of thousands of frames. `inner` and `logs` have frames and
+    logs, parsed or unparsed. `call` is the index of the CALL that the frame belongs to; the traversal sets it.
     """
 
     __slots__ = (
@@ -148,7 +148,7 @@ def read_trace(result: Any, whole_input_of: Collection[str] = ()) -> Trace:
 
 
 class _Reader:
-    """One traversal. It is iterative, because the transaction's sender controls the depth."""
+    """One traversal. The traversal is iterative, because the transaction's sender controls the depth."""
 
     def __init__(self, whole_input_of: Collection[str]) -> None:
         self.frames: list[RawFrame] = []  # the frames that are calls
@@ -184,11 +184,9 @@ class _Reader:
         return root
 
     def numbered(self, root: RawFrame | None) -> Iterator[Call]:
-        """Yield the calls.
-
-        Those that move value have slots. A slot is the path through the frames that move value. Other frames don't
-        count, because some nodes omit them (such as precompiled contracts), and a transfer must always have the same
-        slot.
+        """Yield the calls. Calls that move value have slots. A slot is the path through the frames that move value.
+        Other frames don't count, because some nodes omit them (such as precompiled contracts), and a transfer must
+        always have the same slot.
         """
         slots = dict(_slots(root)) if root and root.moves_value else {}
         for frame in self.frames:

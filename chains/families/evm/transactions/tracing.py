@@ -3,7 +3,8 @@
 - If no node supports traces, the transaction is evaluated from other evidence.
 - If a node fails, the transaction is looked up again later.
 - If a trace exists but can't be read, this is a third result. The sender controls a trace's size, and must not be able
-  to choose by it how the transaction is evaluated. Such a trace is then queried alone, so that it doesn't delay others.
+  to choose by it how the transaction is evaluated. A trace that can't be read is later queried alone, so that it
+  doesn't delay others.
 """
 
 import threading
@@ -114,7 +115,7 @@ class Tracer:
         """Return the traces by transaction hash:
 
         None if the node has no trace, UNREADABLE if it can't be read. Transactions without a usable response are
-        omitted. This sends one batch, and one request for each transaction that is queried alone.
+        omitted. The query sends one batch, and one request for each transaction that is queried alone.
         """
         found: dict[str, Trace | None] = {**self.remembered(wanted, whole_input_of)}
         for part in self._parts([hash_ for hash_ in wanted if hash_ not in found]):
@@ -229,8 +230,9 @@ class Tracer:
     def _confirms_unsupported(self) -> bool:
         """Record that the node rejected a trace as unsupported.
 
-        Return whether this is conclusive. It is conclusive if the node also rejects another transaction's trace over
-        new connections. If the node has returned traces before, it must also reject them for minutes.
+        Return whether the rejection is conclusive. The rejection is conclusive if the node also rejects another
+        transaction's trace over new connections. If the node has returned traces before, it must also reject them for
+        minutes.
         """
         now = self._clock()
         try:

@@ -25,8 +25,8 @@ from chains.families.evm.transactions.trace import Trace
 _NO_MENTIONS = Mentions()
 # Under EIP-7708, this address logs native coin as if it were a token. We count native coin by its value instead.
 SYSTEM_ADDRESS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
-# Transactions of these types are signed by their sender and make only the call that they contain: Ethereum's types
-# (EIP-2718), and Celo's type with a fee in tokens. Transactions of other types may run any code of the sender.
+# Ethereum's transaction types (EIP-2718), and Celo's type with a fee in tokens. The sender signs such a transaction,
+# which makes only the call that it contains. Transactions of other types may run any code of the sender.
 _ORDINARY_TYPES = frozenset({0, 1, 2, 3, 4, 0x7B})
 _PLAIN_GAS = 21_000
 # Less than the cheapest call that moves value costs (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
@@ -45,8 +45,8 @@ def transfers(
     """Return every transfer that a successful transaction's receipt, value and trace prove.
 
     `trace` is complete, or None. With `is_trace_unreadable`, a trace exists but can't be read. The call data then does
-    not replace the trace, and no token transfer can be claimed. A log's slot is its index in the receipt. Its index in
-    the block could change with a reorganisation, and the transfer would count twice.
+    not replace the trace, and no token transfer can be claimed. A log's slot is its index in the receipt. The log's
+    index in the block could change with a reorganisation, and the transfer would count twice.
     """
     logs = logs_of(receipt)
     tokens = token_transfers(logs)
@@ -143,8 +143,9 @@ def is_complete_without_trace(
 ) -> bool:
     """Whether all transfers of a transaction that may have run code are visible without a trace.
 
-    They are if the recipient has no code. They are also visible if an account of known code executed only transfers of
-    one token, each with a reference. In a bundle they are not, because an inner call pays the bundle's beneficiary.
+    All transfers are visible if the recipient has no code. All transfers are also visible if an account of known code
+    executed only transfers of one token, each with a reference. In a bundle, some transfers are not visible, because an
+    inner call pays the bundle's beneficiary.
     """
     if not _is_ordinary(transaction):
         return False
@@ -187,8 +188,8 @@ def _executions(transaction: dict[str, Any], logs: list[Log]) -> tuple[Execution
 def _claiming(
     transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], watched: Collection[str]
 ) -> tuple[Execution, ...]:
-    """Return the executions by accounts whose code is worth querying: with known code, they would prove a transfer's
-    reference or sender, or a call to a watched contract.
+    """Return the executions by accounts whose code is worth querying. If the code is known, such an execution proves a
+    transfer's reference or sender, or a call to a watched contract.
     """
     sender = address(transaction.get("from"))
     return tuple(
@@ -262,8 +263,8 @@ def read_log(log: dict[str, Any]) -> Log:
 def _token_transfer(log: Log, slot: str) -> Transfer | None:
     """Return the ERC-20 transfer that `log` records.
 
-    It must have exactly three topics and one word of data. Other logs are ignored, because any contract can log
-    anything.
+    An ERC-20 transfer's log has exactly three topics and one word of data. Other logs are ignored, because any contract
+    can log anything.
     """
     if len(log.topics) != 3 or log.topics[0] != TRANSFER_TOPIC or len(log.data) != WORD:
         return None

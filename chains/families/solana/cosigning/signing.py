@@ -26,8 +26,8 @@ def blockhash_of(transaction: bytes) -> str:
 def sign(transaction: bytes, key: str) -> SignedTransaction:
     """Add the fee payer's signature to a transaction that `read_signed` returned.
 
-    This signature is the transaction's id. It is always the same for the same transaction, because ed25519 is
-    deterministic.
+    The fee payer's signature is the transaction's id. The id is always the same for the same transaction, because
+    ed25519 is deterministic.
     """
     signed = VersionedTransaction.from_bytes(transaction)
     pair = _key_pair(key)

@@ -1,9 +1,9 @@
 """Decide whether the operator's account may sign the transaction that a wallet returned. Pure, and safe for hostile
 input.
 
-Wallets may change a transaction before the customer signs it. They set another compute budget. They also add assertions
-of the Lighthouse program, so that the transaction fails if its effect isn't the one that the wallet showed. The service
-accepts both changes within limits. Everything else must be as it was built.
+Wallets may change a transaction before the customer signs it. Wallets set another compute budget. Wallets also add
+assertions of the Lighthouse program: the transaction then fails if its effect isn't the one that the wallet showed. The
+service accepts both changes within limits. Everything else must be as it was built.
 
 Sources: the Compute Budget program, and Lighthouse's instructions, which begin with one byte for their kind
 (github.com/Jac0xb/lighthouse).

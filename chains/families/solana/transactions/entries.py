@@ -127,8 +127,8 @@ def _token_balances(result: Any, count: int) -> dict[int, TokenBalance]:
 
 
 def _plain_keys(header: dict[str, Any], static: int, loaded_writable: int, count: int) -> frozenset[int]:
-    """Return the read-only keys that don't sign. They are the last of the static keys, and the last of the loaded
-    keys.
+    """Return the read-only keys that don't sign. Read-only keys are the last of the static keys, and the last of the
+    loaded keys.
     """
     plain = whole(header.get("numReadonlyUnsignedAccounts"))
     if plain + whole(header.get("numRequiredSignatures")) > static:

@@ -31,7 +31,9 @@ _MAX_KEPT = 10_000
 
 @dataclass(frozen=True)
 class Rate:
-    """A fee in basis points of the amount, rounded up, and at most `maximum` base units. It applies from `epoch` on."""
+    """A fee in basis points of the amount, rounded up, and at most `maximum` base units. The fee applies from `epoch`
+    on.
+    """
 
     epoch: int
     maximum: int

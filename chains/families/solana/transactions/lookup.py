@@ -70,10 +70,10 @@ def look_up(
     """Return one node's snapshot, with about one HTTP request for 25 transactions.
 
     Raises ChainError. The statuses are read first, then the blocks of the confirmed transactions, then their contents.
-    A transaction is reported as not mined if it is only processed, or isn't in the block of its status. It is not
-    readable if its form is unknown, it is too large for the node, or it has more than 1,000 moves. A transaction that
-    the node can't return in full is omitted and `contradicted`. Anyone may submit such a transaction, so it must not
-    delay the others.
+    A transaction is reported as not mined if it is only processed, or isn't in the block of its status. A transaction
+    is not readable if its form is unknown, if it is too large for the node, or if it has more than 1,000 moves. A
+    transaction that the node can't return in full is omitted and `contradicted`. Anyone may submit such a transaction,
+    so it must not delay the others.
     """
     tags = [CONFIRMED, FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]

@@ -31,7 +31,7 @@ _NO_FEES = Fees()
 class _Credit:
     """An instruction's credit to an account.
 
-    `gain` is the account's gain in the whole transaction. `cap` is the maximum that can be claimed. It excludes the
+    `gain` is the account's gain in the whole transaction. `cap` is the maximum that can be claimed. `cap` excludes the
     amounts that the recipient sent away in the same transaction. Otherwise the recipient's own money could be sent in a
     circle and pay a request.
     """
@@ -183,7 +183,9 @@ def _unnamed(entry: Entry, moved: Iterable[Move]) -> list[int]:
 
 
 def _unnamed_gains(reading: _Reading) -> Iterator[Transfer]:
-    """Yield the accounts' gains without an instruction, if all instructions are known. These gains can't be claimed."""
+    """Yield the accounts' gains without an instruction, if all instructions are known. Gains without an instruction
+    can't be claimed.
+    """
     entry = reading.entry
     for index, amount in enumerate(reading.unnamed if entry.has_inner else ()):
         gain, owner = _coin_gain(entry, index), entry.keys[index]
@@ -217,7 +219,7 @@ def _coin_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
     gain = _coin_gain(entry, move.target)
     is_of_system = move.program == SYSTEM
     sender = entry.keys[move.source] if is_of_system else _owner(entry, move.source)
-    # This credit may return lamports that the recipient had lost without an instruction.
+    # The credit may return lamports that the recipient had lost without an instruction.
     given = reading.given.get(("", recipient), 0) + max(-reading.unnamed[move.target], 0)
     cap = min(gain, amount - given)
     return _Credit(move, "", sender, recipient, amount, gain, cap)

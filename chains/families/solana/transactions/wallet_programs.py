@@ -1,6 +1,6 @@
-"""Wallet programs (multisigs). They execute only instructions that the members approved, and sign with a vault. If such
-a program makes a transfer with the vault as its authority, it counts like a top-level instruction. Transfers by other
-programs don't count, because they forward any accounts that they receive.
+"""Wallet programs (multisigs). Wallet programs execute only instructions that the members approved, and sign with a
+vault. If such a program makes a transfer with the vault as its authority, it counts like a top-level instruction.
+Transfers by other programs don't count, because they forward any accounts that they receive.
 
 Sources: Squads-Protocol/v4, `vault_transaction_execute.rs`, `batch_execute_transaction.rs` and `state/seeds.rs`;
 Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`. An
@@ -30,7 +30,9 @@ def anchor_code(name: str) -> bytes:
 
 @dataclass(frozen=True)
 class _WalletProgram:
-    """The instructions that execute approved instructions. Their first account is the multisig."""
+    """The instructions of a wallet program that execute approved instructions. The first account of such an instruction
+    is the multisig.
+    """
 
     codes: frozenset[bytes]
     seed: bytes

@@ -33,9 +33,9 @@ class Debit:
     """A top-level instruction's debit from the wallet, or another effect on the wallet.
 
     `what` is the instruction's name, for display. `amount` is in base units; None if the instruction has no amount.
-    `account` is debited and `to` receives the amount. Both are None if the instruction has no such account, or its key
-    is in a lookup table. `mint` is set if the instruction contains it. For `UNKNOWN`, only the program is known; the
-    instruction gives it the wallet's signature.
+    `account` is debited and `to` receives the amount. `account` and `to` are None if the instruction has no such
+    account, or its key is in a lookup table. `mint` is set if the instruction contains it. For `UNKNOWN`, only the
+    program is known; the instruction gives it the wallet's signature.
     """
 
     kind: DebitKind
@@ -172,7 +172,9 @@ def _shaped(instruction: MessageInstruction, shape: _Shape | None, *, is_known: 
 
 
 def _created_with_seed(instruction: MessageInstruction) -> Debit:
-    """Return the debit for a new account. Its lamports come after the base key and the length-prefixed seed."""
+    """Return the debit for a new account. In the instruction, the lamports come after the base key and the
+    length-prefixed seed.
+    """
     data = instruction.data
     length = int.from_bytes(data[36:44], "little")
     at = 44 + length

@@ -34,7 +34,7 @@ _ADVANCE_NONCE = b"\x04\0\0\0"
 
 @dataclass(frozen=True)
 class AccountUse:
-    """An account of an instruction. `key` is None if it is in a lookup table. Such an account never signs."""
+    """An account of an instruction. `key` is None if it is in a lookup table. Accounts in lookup tables never sign."""
 
     key: str | None
     is_signer: bool
@@ -43,7 +43,7 @@ class AccountUse:
 
 @dataclass(frozen=True)
 class MessageInstruction:
-    """One instruction. Its program is never in a lookup table."""
+    """One instruction. An instruction's program is never in a lookup table."""
 
     program: str
     accounts: tuple[AccountUse, ...]

@@ -1,6 +1,6 @@
 /**
- * The screen with the deposit address: where to send, how much, and the payments so far. It is loaded when the customer
- * chooses this way.
+ * The screen with the deposit address: where to send, how much, and the payments so far. This script is loaded when the
+ * customer chooses to pay by deposit address.
  */
 
 import { codeOf } from "../code";

@@ -116,7 +116,7 @@ export class ApprovalFlow {
     return "mined";
   }
 
-  /** Poll the server. Its node may see the block slightly later than the wallet's node. */
+  /** Poll the server. The server's node may see the block slightly later than the wallet's node. */
   private async settled(reviewed: Reviewed, before: Approval, current: () => boolean): Promise<Approval | null> {
     let now = before;
     for (let check = 1; check <= SETTLING_CHECKS && current(); check += 1) {

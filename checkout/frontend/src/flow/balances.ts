@@ -1,6 +1,6 @@
 /**
- * The tokens that the connected wallet can pay with. They are loaded in two requests, and the most useful ones come
- * first.
+ * The tokens that the connected wallet can pay with. Two requests load these tokens. The first one loads the most
+ * useful tokens.
  */
 
 import { isZero, larger } from "../money";
@@ -85,8 +85,8 @@ export class Balances {
   }
 
   /**
-   * The requested token comes first. The others are sorted by these criteria: the balance is sufficient, the symbol is
-   * the requested token's, the token is in the catalogue, value in US dollars, it is on the request's chain, symbol.
+   * The requested token comes first. Other tokens are sorted by these criteria, in order: sufficient balance, the
+   * requested token's symbol, in the catalogue, value in US dollars, on the request's chain, symbol.
    */
   options(canHoldRequested: boolean): Option[] {
     const options = [...this.heldTokens.values()].map((held) => this.option(held));

@@ -1,11 +1,14 @@
-/** The token that the customer chose instead of the requested one. It is stored for a reload of the page. */
+/**
+ * The token that the customer chose instead of the requested one. The choice is stored, so it survives a reload of the
+ * page.
+ */
 
 import type { Route } from "../server/types";
 import type { Option } from "./balances";
 
 export interface Choice {
   chainId: number;
-  /** The token's contract. It is empty for the chain's coin. */
+  /** The token's contract, or an empty string for the chain's coin. */
   token: string;
   /** The tag of the chosen route, or empty if none was chosen yet. */
   tag: string;

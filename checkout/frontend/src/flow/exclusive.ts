@@ -1,6 +1,6 @@
 /**
- * Lets only one tab of this browser at a time prompt the wallet to pay a request. A lock does this. It ends with its
- * tab.
+ * Lets only one tab of this browser at a time prompt the wallet to pay a request. The tab holds a lock, which the
+ * browser releases when the tab closes.
  */
 
 export class Exclusive {

@@ -62,7 +62,7 @@ export class Flow implements Stage {
     this.sponsoredWay = new SponsoredWay(this, means);
   }
 
-  /** Whether a prompt of the wallet is open. It stays open after the customer has left the screen. */
+  /** Whether a prompt of the wallet is open. A prompt stays open after the customer has left the screen. */
   get isPromptOpen(): boolean {
     return this.isPaymentOpen || this.openPrompts.other > 0;
   }
@@ -377,7 +377,7 @@ export class Flow implements Stage {
     });
   }
 
-  /** Whether the wallet still uses the reviewed account. It is checked before each prompt. */
+  /** Check before each prompt whether the wallet still uses the reviewed account. */
   async holds({ wallet, account }: Connected, current: () => boolean): Promise<boolean> {
     const shown = wallet.family === "evm" ? await wallet.accounts() : [account];
     if (!current()) return false;

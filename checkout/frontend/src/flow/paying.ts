@@ -68,8 +68,8 @@ export class Paying {
   }
 
   /**
-   * Check with the server and with this browser's other tabs that the payment is still due. If not, show why and return
-   * false.
+   * Check with the server and with this browser's other tabs that the payment is still due. If nothing is due, show why
+   * and return false.
    */
   private async isDue({ wallet, account, option, route, routes }: Reviewed, current: () => boolean): Promise<boolean> {
     const { flow } = this;

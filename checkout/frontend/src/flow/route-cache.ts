@@ -1,4 +1,4 @@
-/** A cache of the offered routes. They are requested once per token, and kept until they expire. */
+/** A cache of the offered routes. Routes are requested once per token, and kept until they expire. */
 
 import { copy } from "../copy";
 import { messageFor } from "../language";

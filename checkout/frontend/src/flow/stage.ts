@@ -53,13 +53,16 @@ export interface Means {
   offersSwaps: boolean;
   /** Whether batches may be used. After a batch with an unknown outcome, they may not. */
   mayBatch: () => boolean;
-  /** `paysFee`: the customer pays the network fee, even if a sponsored route is offered. It is stored for a reload. */
+  /**
+   * `paysFee`: the customer pays the network fee, even if a sponsored route is offered. The choice is stored, so it
+   * survives a reload.
+   */
   choice: { paysFee: boolean };
-  /** The URL of the script that shows the deposit address. It is empty if the request can't have one. */
+  /** The URL of the script that shows the deposit address, or empty if the request can't have a deposit address. */
   depositScript: string;
   /** The URL of the script for a connected wallet. */
   payScript: string;
-  /** The URL of the script for sponsored payments. It is empty if the request can't have one. */
+  /** The URL of the script for sponsored payments, or empty if the request can't have sponsored payments. */
   sponsoredScript: string;
   /** The same wallet on the other chain family, or null if it wasn't detected. */
   siblingOf: (wallet: Wallet) => Wallet | null;

@@ -53,7 +53,7 @@ export type Step =
   | ({ at: "building" } & Reviewed)
   | ({ at: "approving"; plan: Plan; isMining: boolean; signed: Signed | null; notice?: Notice } & Reviewed)
   | ({ at: "proving"; plan: Plan; isSigned: boolean } & Reviewed)
-  /** `batch`: the calls of the batch, in order. It is missing if the prompt is for one transaction. */
+  /** `batch`: the calls of the batch, in order. `batch` is missing if the prompt is for one transaction. */
   | ({ at: "confirming"; plan: Plan; signed: Signed | null; batch?: readonly Signed[] } & Reviewed);
 
 export type At = Step["at"];

@@ -1,4 +1,7 @@
-/** Follows batches in wallets of this browser. It ends when a batch has a transaction, or has ended without one. */
+/**
+ * Follows batches in wallets of this browser. Each batch is followed until it has a transaction, or has ended without a
+ * transaction.
+ */
 
 import { isLost, WATCHED_FOR_MS, type Batch, type BatchEnd } from "../server/batches";
 import type { Outbox } from "../server/outbox";

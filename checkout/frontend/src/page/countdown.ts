@@ -2,7 +2,7 @@
 
 import { copy } from "../copy";
 
-/** The server's clock. It doesn't depend on the customer's clock, which may be wrong. */
+/** The server's clock, because the customer's clock may be wrong. */
 export class ServerClock {
   private offsetMs = 0;
 
@@ -31,12 +31,22 @@ export class Countdown {
   /** The text beside the button that pays. */
   private last = "";
 
+  private target: string | null = null;
+
   constructor(
     private readonly output: HTMLElement,
     private readonly clock: ServerClock,
     private readonly announce: (text: string) => void,
     private readonly onEnd: () => void,
   ) {}
+
+  /** Count down to this time, or stop without one. */
+  towards(target: string | null): void {
+    if (target === this.target) return;
+    this.target = target;
+    if (target) this.start(target);
+    else this.stop();
+  }
 
   start(expiresAt: string): void {
     this.stop();
@@ -85,7 +95,7 @@ function remaining(seconds: number): string {
   const hours = Math.floor((seconds % 86_400) / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);
   if (days > 0) return copy.daysAndHours(days, hours);
-  // Exactly one hour is a common lifetime. It is shown as 60:00.
+  // Exactly one hour, a common lifetime, is shown as 60:00.
   if (seconds > 3600) return copy.hoursAndMinutes(hours, minutes);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

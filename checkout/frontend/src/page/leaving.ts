@@ -4,8 +4,8 @@ export const LEAVE_AFTER_SECONDS = 3;
 /** The longer countdown if there is a notice to read. */
 export const LEAVE_AFTER_NOTICE_SECONDS = 15;
 
-// These events restart the countdown. The page is redrawn only at the next tick, because a redraw during a click would
-// lose the click.
+// Presses and moves restart the countdown. The page is redrawn only at the next tick, because a redraw during a click
+// would lose the click.
 const PRESSES = ["pointerdown", "keydown"];
 const MOVES = ["pointermove", "wheel", "touchmove"];
 // A redraw of the page also causes these events. So they are ignored for a moment after a redraw.

@@ -1,4 +1,7 @@
-/** The list of refunds. The server draws it. It is loaded again if a refund is created, sent or cancelled. */
+/**
+ * The list of refunds. The server renders the list. The page loads the list again if a refund is created, sent or
+ * cancelled.
+ */
 
 import { byId } from "../dom";
 import type { Refund } from "../server/types";

@@ -20,7 +20,7 @@ export interface PayContext {
   promptWasLeftOpen: boolean;
   /** A batch that may have paid. The wallet has reported no transaction for it. */
   batch: Batch | null;
-  /** The warning about a submitted payment that isn't in progress. It is shown with the ways to pay. */
+  /** The warning about a submitted payment that isn't in progress. The warning is shown with the ways to pay. */
   warning: HTMLElement | null;
   /** The payments under way, which don't cover the remaining amount. */
   underWay: readonly Payment[];

@@ -10,7 +10,7 @@ import type { Wallet } from "../wallets/wallet";
 import type { Screen } from "./panel";
 import { actions, noticeBox, paragraph, screen, spinner } from "./parts";
 
-/** A hint where the wallet's prompt may be. It is shown when the prompt has been open for a while. */
+/** A hint where the wallet's prompt may be. The hint is shown when the prompt has been open for a while. */
 export function slowHint({ wallet }: { wallet: Wallet }, { isSlow }: Flow): HTMLElement | null {
   return isSlow ? noticeBox({ tone: "info", text: copy.slowWallet(wallet.name) }) : null;
 }

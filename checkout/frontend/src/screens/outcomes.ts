@@ -54,8 +54,8 @@ export function isPaidTooMuch(checkout: Checkout): boolean {
 }
 
 /**
- * Whether the page shows the paid amount instead of the requested one. It does after an overpayment, even if that was
- * refunded.
+ * Whether the page shows the paid amount instead of the requested one. The paid amount is shown after an overpayment,
+ * even if the excess was refunded.
  */
 export function isWholeShown(checkout: Checkout): boolean {
   const { status, amount, amount_paid } = checkout;
@@ -69,8 +69,8 @@ function isRefunded({ refunds }: Checkout): boolean {
 }
 
 /**
- * Whether the excess is only a swap's surplus. That is so if the newest payment is a swap, and the others alone didn't
- * pay the request.
+ * Whether the excess is only a swap's surplus. The excess is a swap's surplus if the newest payment is a swap, and the
+ * other payments alone didn't pay the request.
  */
 function isExtraFromConversion({ amount, amount_paid, payments }: Checkout): boolean {
   const last = payments.find((payment) => payment.status === "completed");
@@ -109,7 +109,7 @@ export function completedScreen(
       leavingNote(merchant.name, secondsLeft, stay),
       details(paid.flatMap((payment) => transactionBoxes(payment, chains, paid.length > 1 ? partOf(payment, checkout) : ""))),
     ],
-    // This text is announced once. Without it, each second of the countdown would be announced.
+    // Screen readers announce this text once. Without this text, they would announce each second of the countdown.
     [help, isTooMuch && excess, leaving].filter(Boolean).join(" "),
   );
 }

@@ -1,4 +1,4 @@
-/** The panel. It shows one screen at a time, keeps the keyboard focus, and announces changes to screen readers. */
+/** The panel shows one screen at a time, keeps the keyboard focus, and announces changes to screen readers. */
 
 import { el } from "../dom";
 import { withoutMarks } from "../marks";
@@ -10,7 +10,8 @@ export interface Screen {
   heading: string;
   nodes: Node[];
   /**
-   * The text for screen readers. By default, it is the heading. It is announced only if it differs from the last one.
+   * The text for screen readers. By default, it is the heading. A text is announced only if it differs from the last
+   * announced text.
    */
   spoken?: string;
 }

@@ -30,7 +30,7 @@ export function priceText({ amount, amount_remaining: rest }: Checkout): string 
 
 export function noticeBox(notice: Notice | undefined): HTMLElement | null {
   if (!notice) return null;
-  // It has no ARIA role, because the page's live region announces it.
+  // The box has no ARIA role, because the page's live region announces the notice.
   return el("p", { class: `notice notice--${notice.tone}`, "data-testid": "notice" }, notice.text);
 }
 

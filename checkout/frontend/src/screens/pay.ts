@@ -1,4 +1,4 @@
-/** The screens before a transaction is sent. Those with a connected wallet are in `connected.ts`. */
+/** The screens before a transaction is sent. Screens with a connected wallet are in `connected.ts`. */
 
 import { copy } from "../copy";
 import { el, initial, type Child } from "../dom";
@@ -52,7 +52,7 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   } else if (walletsSettled && context.isWalletBlocked) {
     nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.blockedWallet), waysHere(false), copyLinkButton());
   } else if (walletsSettled) {
-    // This text is as high as the placeholder. So the content below it doesn't move.
+    // The text below is as high as the placeholder, so the content under it doesn't move.
     const needs = flow.means.offersSwaps ? "" : ` ${copy.noWalletNeeds(checkout.chain.name)}`;
     nodes.push(el("h3", {}, copy.noWallet), smallPrint(copy.noWalletHelp + needs), missingWallet(context), copyLinkButton());
   } else if (!notice) {
@@ -70,7 +70,7 @@ function chooseHelp({ checkout, flow }: PayContext): HTMLElement {
   return paragraph(help(money(checkout.amount_remaining, checkout), checkout.chain.name));
 }
 
-/** The ways to pay without a wallet in this browser. They use the links that the page already has. */
+/** The ways to pay without a wallet in this browser. The list uses links that the page already has. */
 function waysHere(isWalletConnectOffered: boolean): HTMLElement {
   const scan = document.getElementById("scan-heading");
   const byHand = document.querySelector<HTMLAnchorElement>(".send-yourself a");

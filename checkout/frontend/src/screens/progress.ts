@@ -1,4 +1,4 @@
-/** The screens of a payment under way. It is direct, or through a provider to another network. */
+/** The screens of a payment under way. The payment is direct, or a provider moves it to another network. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -234,7 +234,7 @@ function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): 
   });
 }
 
-/** The remark on the step of confirmations. It changes, but the step's name stays. */
+/** The remark on the step of confirmations. The remark changes, but the step's name stays. */
 function confirmationsText(payment: Payment | null): string {
   const { done, needed } = payment ? depthOf(payment) : { done: 0, needed: null };
   return needed === null ? "" : copy.stepConfirmations(Math.min(done, needed), needed);

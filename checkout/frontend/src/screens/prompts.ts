@@ -1,4 +1,7 @@
-/** The screens while a prompt of the wallet is open. They show the current step, and what the prompt should contain. */
+/**
+ * The screens while a prompt of the wallet is open. Each screen shows the current step, and the content that the prompt
+ * should have.
+ */
 
 import { copy } from "../copy";
 import { button, el } from "../dom";

@@ -77,8 +77,8 @@ function waysWithout({ account }: Reviewed, flow: Flow): Child[] {
 }
 
 /**
- * Whether the merchant may have to accept the payment. That is so for a contract account if no node can trace its
- * payments.
+ * Whether the merchant may have to accept the payment. Payments from a contract account need acceptance if no node can
+ * trace them.
  */
 function isAcceptanceNeeded({ warnings = [] }: Route): boolean {
   return warnings.some(({ code }) => code === "may_need_acceptance");

@@ -123,7 +123,7 @@ export class Api {
   /** Submit the payer's signature of a transfer that another account sends. */
   async authorize(routeId: string, authorization: Authorization): Promise<Payment> {
     const payment = await post<Payment>(`${this.request}/authorizations`, { route_id: routeId, ...authorization });
-    // This response is the object for merchants. It doesn't have the page's additional fields.
+    // The server returns the payment object for merchants, without the page's additional fields.
     return { ...payment, is_seen: false, is_bound: true, likely_failure: null };
   }
 

@@ -42,8 +42,8 @@ export function mayLetGo({ sentAt }: Batch): boolean {
 }
 
 /**
- * Whether a confirmed batch counts as lost. It does if it stays pending, or if the wallet no longer knows it
- * (`isUnknown`).
+ * Whether a confirmed batch counts as lost. A batch counts as lost if it stays pending, or if the wallet no longer
+ * knows it (`isUnknown`).
  */
 export function isLost({ sentAt }: Batch, isUnknown: boolean): boolean {
   return Date.now() - sentAt > (isUnknown ? KNOWN_AFTER_MS : GIVEN_UP_MS);

@@ -1,6 +1,6 @@
 /**
- * The browser's record of one payment request, in localStorage. It contains submitted and unsubmitted hashes, the
- * transactions of this browser's wallets, and open prompts. So no transaction is lost if the page is closed or
+ * The browser's record of one payment request, in localStorage. The record contains submitted and unsubmitted hashes,
+ * the transactions of this browser's wallets, and open prompts. So no transaction is lost if the page is closed or
  * reloaded.
  */
 
@@ -18,7 +18,10 @@ export interface OwnTransaction extends TrackedTransaction {
   /** The wallet's name. */
   wallet: string;
   sentAt: number;
-  /** The estimate of its route. It is missing if unknown, and in records of earlier releases. */
+  /**
+   * The estimated duration of the route. The field is missing if the estimate is unknown, and in records of earlier
+   * releases.
+   */
   seconds?: number | null;
   /** If the transaction was sped up: its earlier hashes. */
   replaced: string[];
@@ -49,7 +52,7 @@ interface Memory {
   /** The open prompts. Each is the time when it was opened. The time is also its id. */
   prompts: number[];
   batches: Batch[];
-  /** The customer pays the network fee. It may be a choice, or the only possibility. */
+  /** The customer pays the network fee, by choice or because no other account can pay it. */
   paysFee: boolean;
 }
 
@@ -156,7 +159,7 @@ export class Outbox {
     this.editBatch(id, (batch) => (batch.ended = ended));
   }
 
-  /** Remove a batch. It was not sent, or its transaction is known. */
+  /** Remove a batch that was not sent, or whose transaction is known. */
   dropBatch(id: string): void {
     this.change((memory) => (memory.batches = memory.batches.filter((batch) => batch.id !== id)));
   }
@@ -175,7 +178,7 @@ export class Outbox {
     this.change((memory) => (memory.prompts = memory.prompts.filter((other) => other !== prompt)));
   }
 
-  /** Store a hash. An entered hash has no `by`. It may be the result of any prompt. */
+  /** Store a hash. A hash that the customer entered has no `by`, and may be the result of any prompt. */
   remember(sent: SentTransaction, by?: Sender): void {
     const transaction_hash = canonical(sent.transaction_hash);
     this.change((memory) => {

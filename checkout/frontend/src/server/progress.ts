@@ -79,8 +79,8 @@ export function ownOf(payment: Payment, own: readonly OwnTransaction[]): OwnTran
 }
 
 /**
- * This browser's newest transaction that no node has seen yet. If the customer has stopped waiting for it, it doesn't
- * count.
+ * Return this browser's newest transaction that no node has seen yet. If the customer has stopped waiting for it, it
+ * doesn't count.
  */
 export function awaited(payments: readonly Payment[], own: readonly OwnTransaction[]): OwnTransaction | null {
   const waiting = own.filter((sent) => {

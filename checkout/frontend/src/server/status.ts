@@ -90,7 +90,7 @@ export class StatusPoll {
     try {
       const checkout = await this.api.checkout();
       this.connected();
-      // The stream has sent a state meanwhile. It may be newer.
+      // Meanwhile, the stream has sent a state, which may be newer.
       if (this.streamedUpdates !== before) this.again = true;
       else if (checkout) this.take(checkout);
     } catch (error) {

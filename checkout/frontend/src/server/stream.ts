@@ -12,8 +12,8 @@ export class StatusStream {
   ) {}
 
   /**
-   * Whether the stream sends updates. It doesn't while the browser reconnects, or if the server has rejected the
-   * stream.
+   * Whether the stream sends updates. There are no updates while the browser reconnects, or if the server has rejected
+   * the stream.
    */
   get isConnected(): boolean {
     return this.source?.readyState === EventSource.OPEN;

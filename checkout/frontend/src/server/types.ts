@@ -24,7 +24,7 @@ export interface Chain {
   explorer_url: string | null;
   /** A public node. The page sends it to wallets that don't know the network yet. */
   wallet_rpc_url?: string | null;
-  /** Our logo of the chain. It is only in the page's data. */
+  /** Our logo of the chain. Only the page's data has logos. */
   logo?: string | null;
 }
 

@@ -52,7 +52,7 @@ export class CheckoutFrame {
     return this.url.href;
   }
 
-  /** The checkout's host. It is shown, because a frame has no address bar. */
+  /** The checkout's host, which is shown because a frame has no address bar. */
   get host(): string {
     return this.url.host;
   }

@@ -15,7 +15,7 @@ function open(options: Options): { close(): void } {
   return new Modal((events) => new CheckoutFrame(options, events, true), options);
 }
 
-/** Show the checkout inside an element. It replaces the element's content, and sets its height. */
+/** Show the checkout inside an element. The checkout replaces the element's content, and sets its height. */
 function mount(element: Element | string, options: Options): { unmount(): void } {
   const target = typeof element === "string" ? document.querySelector(element) : element;
   if (!target) throw new TypeError(`Quittance.mount: there is no element ${String(element)}`);

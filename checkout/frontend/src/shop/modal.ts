@@ -106,7 +106,7 @@ export class Modal {
   }
 }
 
-/** Stop the page behind from scrolling. Its layout must not shift when the scroll bar disappears. */
+/** Stop the page behind from scrolling. The page's layout must not shift when the scroll bar disappears. */
 function lockScrolling(): () => void {
   const { style, clientWidth } = document.documentElement;
   const { overflow, paddingRight } = style;

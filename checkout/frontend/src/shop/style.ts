@@ -1,5 +1,5 @@
 /**
- * The styles of this script's elements. They don't mix with the shop's styles, and work with any
+ * The styles of this script's elements. These styles don't mix with the shop's styles, and work with any
  * Content-Security-Policy.
  */
 

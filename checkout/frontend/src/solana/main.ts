@@ -1,4 +1,7 @@
-/** Adapts Solana wallets (Wallet Standard) to the `Wallet` interface. It is loaded when such a wallet registers. */
+/**
+ * Adapts Solana wallets (Wallet Standard) to the `Wallet` interface. This script is loaded when a Solana wallet
+ * registers.
+ */
 
 import type { Chain } from "../server/types";
 import { inTime, understood, WalletError } from "../wallets/refusals";
@@ -55,7 +58,7 @@ function methodsOf(wallet: Registered, networks: ReadonlyMap<number, string>): W
   let accounts: readonly Account[] = [];
   let [[chainId, cluster] = [0, ""]] = networks;
 
-  /** Call the method of a feature. Its name is the part of the feature's name after the colon. */
+  /** Call the method of a feature. The method's name is the part of the feature's name after the colon. */
   async function ask(feature: string, input?: unknown): Promise<unknown> {
     const method = features[feature]?.[feature.slice(feature.indexOf(":") + 1)];
     if (!method) throw new WalletError("unsupported", "");

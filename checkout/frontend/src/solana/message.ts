@@ -15,7 +15,7 @@ export interface Instruction {
 }
 
 export interface Message {
-  /** The payer. It is the only signer. In a sponsored transaction, it is the second one. */
+  /** The payer: the only signer or, in a sponsored transaction, the second signer. */
   payer: string;
   /** The first signer. */
   feePayer: string;
@@ -27,7 +27,7 @@ const SIGNATURE = 64;
 const VERSION_0 = 0x80;
 
 /**
- * Decode a version 0 message. It must not use lookup tables. The payer must be the only signer. In a sponsored
+ * Decode a version 0 message. The message must not use lookup tables. The payer must be the only signer. In a sponsored
  * transaction, the first signer is the account that pays the fee, and the payer is the second. Throws RangeError for
  * any other message.
  */

@@ -11,7 +11,7 @@ const MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
 const TOKEN_PROGRAMS = ["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"];
 
 const SIGNATURE_FEE = 5_000n;
-/** A higher fee is rejected. This is about a thousand times the usual fee. */
+/** A higher fee is rejected. The limit is about a thousand times the usual fee. */
 const HIGHEST_FEE = 10_000_000n;
 const DEFAULT_UNITS = 200_000n;
 /** A payment spends from at most this many token accounts of the payer. */
@@ -135,7 +135,7 @@ function referenceAmong([reference, ...others]: Instruction["accounts"]): string
   return reference?.address ?? null;
 }
 
-/** The maximum fee in lamports. It is for the signatures, and for all compute units that the transaction may use. */
+/** The maximum fee in lamports: for the signatures, and for all compute units that the transaction may use. */
 export function highestFee(instructions: Instruction[]): bigint {
   let [units, price] = [DEFAULT_UNITS * BigInt(instructions.length), 0n];
   for (const { program, data } of instructions) {
@@ -148,7 +148,7 @@ export function highestFee(instructions: Instruction[]): bigint {
   return SIGNATURE_FEE + (units * price + 999_999n) / 1_000_000n;
 }
 
-/** Whether `account` is the address derived from this owner, program and mint. Such an address has no key. */
+/** Whether `account` is the address derived from this owner, program and mint. A derived address has no key. */
 async function isTokenAccountOf(account: string, owner: string, program: string, mint: string): Promise<boolean> {
   const keys = [owner, program, mint, ASSOCIATED].map((text) => fromBase58(text, 32));
   const marker = new TextEncoder().encode("ProgramDerivedAddress");

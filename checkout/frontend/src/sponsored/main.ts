@@ -24,8 +24,8 @@ interface Transfer {
 }
 
 /**
- * Return the data that the wallet signs. It is typed data or, on Solana, a transaction. Return null if it isn't exactly
- * the reviewed transfer.
+ * Return the data that the wallet signs: typed data or, on Solana, a transaction. Return null if it isn't exactly the
+ * reviewed transfer.
  */
 export async function transferOf({ wallet, account, option, route, built }: Ready, means: Means): Promise<Transfer | null> {
   const { recipient_address: recipient, expires_at: expires } = means.checkout();

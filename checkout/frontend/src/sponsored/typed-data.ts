@@ -66,8 +66,8 @@ function fields(list: string): { name: string; type: string }[] {
 }
 
 /**
- * The data as a text to compare. It doesn't depend on the order of keys, on the letter case of addresses, or on whether
- * a number is a text.
+ * The data as a text to compare. The text doesn't depend on the order of keys or the letter case of addresses. The
+ * number 1 and the text "1" give the same result.
  */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;

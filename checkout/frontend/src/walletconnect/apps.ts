@@ -5,7 +5,7 @@
 
 export interface App {
   name: string;
-  /** The https link of the wallet's company. It opens the app. */
+  /** The https link of the wallet's company, which opens the app. */
   link: string;
   /** The chain families on which the app can pay through WalletConnect. */
   families: readonly string[];

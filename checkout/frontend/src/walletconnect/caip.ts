@@ -2,7 +2,10 @@
 
 import type { Chain } from "../server/types";
 
-/** The methods and events that the page requests. It requests no others, because wallets show them to the customer. */
+/**
+ * The methods and events that the page requests. Wallets show each requested method to the customer, so the list is
+ * short.
+ */
 const ASKED: Readonly<Record<string, { methods: string[]; events: string[] }>> = {
   eip155: {
     methods: ["eth_sendTransaction", "personal_sign", "eth_signTypedData_v4", "wallet_switchEthereumChain", "wallet_addEthereumChain"],

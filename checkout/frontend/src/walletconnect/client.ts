@@ -37,7 +37,7 @@ function stripMetadata(relayer: Relayer): void {
   relayer.publishCustom = ({ payload, opts }) => publishCustom.call(relayer, { payload, opts: bare(opts) ?? {} });
 }
 
-/** Keep only the correlation id. It assigns responses to requests. */
+/** Keep only the correlation id, which assigns responses to requests. */
 function bare(options: Options): Options {
   if (!options?.tvf) return options;
   const { tvf, ...sealed } = options;

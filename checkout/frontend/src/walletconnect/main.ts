@@ -1,4 +1,7 @@
-/** WalletConnect: connects a wallet on another device through a relay. It is loaded when the customer chooses it. */
+/**
+ * WalletConnect: connects a wallet on another device through a relay. This script is loaded when the customer chooses
+ * WalletConnect.
+ */
 
 import type { Screen } from "../screens/panel";
 import type { Chain } from "../server/types";
@@ -16,7 +19,7 @@ import { Session } from "./session";
 import { registered } from "./solana";
 
 export interface LinkSetup extends ClientSetup {
-  /** The networks that can pay. Those of the request's family are first. */
+  /** The networks that can pay. Networks of the request's family come first. */
   chains: readonly Chain[];
 }
 

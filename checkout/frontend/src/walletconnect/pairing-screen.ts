@@ -47,7 +47,10 @@ function openScreen(uri: string, apps: readonly App[], wayBack: HTMLElement): Sc
   );
 }
 
-/** Links to the apps, shown on phones. They open separately: the page must stay open for the wallet's response. */
+/**
+ * Links to the apps, shown on phones. Each link opens separately, because the page must stay open for the wallet's
+ * response.
+ */
 function appList(uri: string, apps: readonly App[]): HTMLElement {
   const rows = apps.map((app) => {
     const icon = el("span", { class: "wallet__icon wallet__icon--letter", "aria-hidden": "true" }, initial(app.name));

@@ -42,7 +42,7 @@ export function registered(session: Session, networks: ReadonlyMap<string, strin
     ask(SEND, networks.get(chain) ?? any, { transaction: base64(transaction), pubkey: account.address });
   const sign = async ({ account, message }: Input): Promise<object[]> =>
     ask("solana_signMessage", any, { message: toBase58(message), pubkey: account.address });
-  /** Sign a transaction. Its first signer is another account, which pays the fee and signs last. */
+  /** Sign a transaction whose first signer is another account, which pays the fee and signs last. */
   const authorize = async ({ account, transaction, chain }: Input): Promise<object[]> => {
     const params = { transaction: base64(transaction), pubkey: account.address };
     const answer = (await session.request(networks.get(chain) ?? any, SIGN, params)) as Signed | null;

@@ -1,4 +1,4 @@
-/** Storage for WalletConnect's keys and session. It is only for this tab, until the tab is closed. */
+/** Stores WalletConnect's keys and session for this tab, until the tab is closed. */
 
 const PREFIX = "quittance:walletconnect:";
 

@@ -1,4 +1,6 @@
-/** The wallets used in this browser. Their names are stored only in this browser, and never sent to the server. */
+/**
+ * The wallets used in this browser. The wallets' names are stored only in this browser, and never sent to the server.
+ */
 
 import { INJECTED, type Wallet } from "./wallet";
 

@@ -48,16 +48,16 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 /** Some wallets report a rejection by the customer only in the message. */
 const DECLINED = /\buser (has )?(rejected|declined|denied|cancell?ed)\b/i;
 /**
- * Errors of hardware wallets for data that they can't show: Ledger's status 0x6a80, Ledger's setting for contract data
- * or blind signing, and the words of Trezor and Keystone. MetaMask rejects data in a transfer to one of its own
- * accounts. Nothing was signed.
+ * Errors of hardware wallets for data that they can't show. Ledger returns the status 0x6a80, or names its setting for
+ * contract data or blind signing. Trezor and Keystone have their own messages. MetaMask rejects data in a transfer to
+ * one of its own accounts. Nothing was signed.
  */
 const DATA_REFUSED = /\b0x6a80\b|\b(contract|extra|trailing|invalid|unexpected|unknown) (call ?)?data\b|\bblind.?sign|\binclude data\b/i;
 const MOST_LAYERS = 12;
 const LONGEST_DETAIL = 200;
 
 /**
- * Return the error if it is a WalletError, or else null. Its properties are checked, because each script has its own
+ * Return the error if it is a WalletError, or else null. The check reads properties, because each script has its own
  * copy of the class.
  */
 export function refused(error: unknown): WalletError | null {
@@ -70,7 +70,7 @@ export function refusalOf(error: unknown): Refusal {
 
 /**
  * Convert any error of a wallet to a WalletError. The code may be nested, so each level is checked. `codes` are those
- * of the called method. They take precedence over the general ones.
+ * of the called method. These codes take precedence over the general ones.
  */
 export function understood(error: unknown, codes: Readonly<Record<string, Refusal>> = {}): WalletError {
   const walletError = refused(error);

@@ -1,4 +1,4 @@
-/** Detects Solana wallets. They register through the Wallet Standard. */
+/** Detects Solana wallets, which register through the Wallet Standard. */
 
 import type { Chain } from "../server/types";
 import type { Wallet, WalletsFound } from "./wallet";

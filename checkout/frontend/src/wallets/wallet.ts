@@ -15,7 +15,7 @@ export interface WalletFace {
   id: string;
   name: string;
   icon: string | null;
-  /** A hint on how to use the wallet. It is shown below the name. */
+  /** A hint on how to use the wallet, shown below the name. */
   hint?: string;
 }
 
@@ -60,7 +60,7 @@ export type TransactionStatus =
   | { is: "replaced"; hash: string; isSameCall: boolean }
   | { is: "unknown" };
 
-/** A wallet. Its methods throw WalletError. */
+/** A wallet, whose methods throw WalletError. */
 export interface Wallet extends WalletFace {
   /** The wallet's chain family: `evm` or `solana`. */
   family: string;

@@ -33,7 +33,7 @@ export function discoverWallets(search: WalletSearch, onChange: WalletsFound, fa
   }
 }
 
-/** The same wallet on the other chain family. It may announce itself only after the wallet was chosen. */
+/** The same wallet on the other chain family. The other family may be announced only after the wallet was chosen. */
 export function siblingAmong(wallets: Wallet[], { name, family }: Wallet): Wallet | null {
   const listed = wallets.find((wallet) => wallet.name === name);
   return listed?.family === family ? (listed.sibling?.() ?? null) : (listed ?? null);

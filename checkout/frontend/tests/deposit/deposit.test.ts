@@ -67,7 +67,7 @@ test("arrival that is a part shows its confirmations and what is missing", () =>
   expect(panel.querySelector(".arrivals li")?.textContent).toBe("9.00 USDC Confirmations 2 of 12");
   expect(panel.textContent).toContain("1.50 USDC is still missing. Send it to the same address.");
   expect(panel.querySelector("#deposit-amount")?.textContent).toBe("1.50");
-  // What is under way can't be paid in another way.
+  // The payment is in progress, so the page offers no other way to pay.
   expect(panel.querySelector("#other-way")).toBeNull();
 });
 

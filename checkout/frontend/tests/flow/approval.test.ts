@@ -24,7 +24,7 @@ interface Run {
   result: ApprovalResult | null;
 }
 
-/** Approve while the server reports these allowances, one per call. */
+/** Run the approval; the server returns one of these allowances per call. */
 async function run(...approvals: Approval[]): Promise<Run> {
   const steps: Step[] = [];
   const review = vi.fn();

@@ -11,7 +11,7 @@ const direct = { ...connected, option: requested, route: route(), routes: [route
 const swap = { ...direct, option: other };
 const plan = { asks: ["pay" as const], at: 0 };
 
-/** Take these steps from the list of wallets. */
+/** Return the flow after these steps, which begin at the list of wallets. */
 function after(...steps: Step[]): Flow {
   const events = { changed: () => undefined, connected: () => undefined, chose: () => undefined };
   const api = { routes: () => new Promise(() => undefined) };

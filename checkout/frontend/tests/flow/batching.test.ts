@@ -48,7 +48,7 @@ interface Script {
 
 const send = vi.fn();
 
-/** Pay the reviewed swap by a wallet that responds like this. */
+/** Pay the reviewed swap with a wallet that responds as scripted. */
 async function run({ batches = {}, responses = [approval(approve(AMOUNT)), built()], ...script }: Script = {}): Promise<Run> {
   const steps: Step[] = [];
   const notices: (string | undefined)[] = [];

@@ -28,7 +28,7 @@ interface Page {
   sent: ReturnType<typeof vi.fn>;
 }
 
-/** A page that has reviewed a payment of all that remains. */
+/** A page that shows the review of a payment of the remaining amount. */
 async function reviewing(
   send: Wallet["send"],
   isStillDue: () => Promise<boolean> = async () => true,
@@ -142,7 +142,7 @@ test("second tab opens no prompt beside the first one's", async () => {
   await vi.waitFor(() => expect(here.flow.isPromptOpen).toBe(true));
   await pay(there);
   expect([send.mock.calls.length, notice(there)]).toEqual([0, words.notices.openElsewhere]);
-  // Its customer may leave the prompt and try again there, while it stays open.
+  // The wallet's prompt stays open, but the customer may leave it and try again.
   here.flow.leavePrompt();
   expect(here.flow.isPromptOpen).toBe(true);
   answer(HASH);

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { BackButton } from "../../src/page/back";
 
-/** A history whose moves the test makes: its entries' states, and the place among them. */
+/** A fake browser history: its entries, and the index of the current one. */
 class Visits {
   readonly states: unknown[] = [null];
   place = 0;
@@ -16,7 +16,7 @@ class Visits {
     this.place += 1;
   }
 
-  /** Before the first entry is the page that led here. */
+  /** Going back from the first entry leads to the previous page. */
   move(by: number): void {
     if (this.place + by < 0) return;
     this.place += by;
@@ -66,7 +66,7 @@ test("entries of steps that were left by a button are skipped", () => {
   enter(2);
   enter(0);
   visits.move(-1);
-  // Two more steps lead from the first step to the page before this one.
+  // The customer is on the first step. Two moves back reach the page before the checkout.
   expect(visits.back).toHaveBeenCalledTimes(2);
 });
 

@@ -18,7 +18,7 @@ interface Page {
   says: (answer: BatchOutcome | "silent") => void;
 }
 
-/** A page whose wallet has a batch, or (`isConfirmed` false) got one and never responded. */
+/** A page whose wallet has accepted a batch. With `isConfirmed` false, the wallet never responded to it. */
 function page({ isConfirmed = true, isShown = false, isInstalled = true } = {}): Page {
   const outbox = new Outbox("req_1");
   BY.prompt = outbox.promptOpened();

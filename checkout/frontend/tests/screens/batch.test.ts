@@ -58,7 +58,7 @@ test("prompt lists each call, and each contract once", () => {
   expect(names).toEqual([words.network, words.spender, words.tokenContract, words.contract]);
 });
 
-/** The text without the marks around amounts and names. */
+/** Remove the bidi isolates around amounts and names. */
 function plain(marked: string): string {
   const holder = document.createElement("div");
   holder.textContent = marked;

@@ -82,7 +82,7 @@ test("complete payment leads back to the shop and says when", () => {
   const screen = outcomes.completedScreen(back, chains, { secondsLeft: 2, seconds: 3 }, stay);
   expect(drawn(screen).querySelector("#return")?.getAttribute("href")).toBe("https://shop.example/done");
   expect(drawn(screen).querySelector(".leaving")?.textContent).toContain(copy.goingBack("Alice's Bakery", 2));
-  // Spoken once, with the full time.
+  // The screen reader speaks the countdown once, with the full time.
   expect(screen.spoken).toContain(copy.goingBack("Alice's Bakery", 3));
 });
 

@@ -30,7 +30,6 @@ interface Given {
   balances?: Record<string, Amount>;
 }
 
-/** Return the review's panel. */
 function drawn(reviewed: Route, { family = "evm", account = PAYER, offersSwaps = true, balances = {}, notice }: Given = {}): HTMLElement {
   const balanceOf = (_: number, address: string): Amount | null => balances[address] ?? null;
   const flow = { means: { offersSwaps }, balances: { balanceOf } };
@@ -44,7 +43,7 @@ function drawn(reviewed: Route, { family = "evm", account = PAYER, offersSwaps =
 
 const textOf = (element: Element | null | undefined): string => (element?.textContent ?? "").replace(/[\u2066-\u2069]/g, "");
 
-/** Return the facts of a panel by their names, without the isolating marks around amounts. */
+/** Return the panel's facts by name, without the bidi isolates around amounts. */
 function factsOf(panel: HTMLElement): Record<string, string> {
   const rows = [...panel.querySelectorAll(".fact")].map((row) => [textOf(row.querySelector("dt")), textOf(row.querySelector("dd"))]);
   return Object.fromEntries(rows);

@@ -117,7 +117,7 @@ test("record stays in memory if storage is blocked", () => {
 
 test("hash is the customer's own only if it was entered or sent here", () => {
   const outbox = new Outbox("req_mine");
-  // A page can offer to check any hash again: that does not make it this customer's.
+  // Anyone can submit any hash. That doesn't make the payment this customer's.
   outbox.remember({ transaction_hash: HASH, chain_id: HERE });
   outbox.acknowledge(HASH);
   expect([outbox.knows(HASH), outbox.isMine(HASH)]).toEqual([true, false]);

@@ -13,7 +13,7 @@ function frame(options: Partial<Options> = {}): CheckoutFrame {
   const progress = (name: string) => (one: { status: string } | null) => heard.push([name, one?.status ?? null]);
   const all = { paymentUrl: URL, onStatus: progress("status"), onCompleted: progress("completed"), ...options };
   const made = new CheckoutFrame(all, events as unknown as FrameEvents, true);
-  // happy-dom loads no frame: this one has a window of its own, to tell it from others.
+  // happy-dom loads no frames. This frame gets its own window, so that the code can recognise its messages.
   Object.defineProperty(made.element, "contentWindow", { value: { postMessage: vi.fn() } });
   return made;
 }

@@ -9,7 +9,7 @@ const OWNER = "9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu";
 const OTHER = "GyGKxMyg1p9SsHfm15MkNUu1u9TN2JtTspcdmrtGUdse";
 const REFERENCE = "EdmxWPmx2WH6WgFfTdu9xfkYf3k1g5wD1zccTVySEEh1";
 const MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
-// The accounts of the three for the token, derived by another implementation.
+// The token accounts of PAYER, OWNER and OTHER, derived with another implementation.
 const SOURCE = "3wvJdyFnGvaMWpbq93NU91SggiVRveULUXL6iX5VZDGP";
 const TARGET = "ASZ2TDDNJG2n42TxAezqNNzwWipykHrENDKMCoLKgzup";
 const OTHERS = "DNDTCnZkNk358qDFZd9unHtnrc73SsXcpVWtwJJMrR4B";
@@ -40,7 +40,7 @@ const units = (count: bigint): Step => ({ program: BUDGET, accounts: [], data: [
 /** An unsigned version 0 transaction of these steps. */
 const transaction = (...steps: Step[]): string => compiled([PAYER], steps);
 
-/** One that the sponsor pays for. */
+/** The same transaction, with the sponsor as fee payer. */
 const sponsored = (...steps: Step[]): string => compiled([SPONSOR, PAYER], steps);
 
 function compiled(signers: string[], steps: Step[]): string {
@@ -112,7 +112,7 @@ test.each([
 ])("%s that another account pays for is signed", async (_, built) => {
   expect(await matchesShown(built, free)).toBe(true);
   expect(readSigned(built, free)).toEqual({ chainId: SOLANA, party: OWNER, contract: MINT, rawAmount: "10500000" });
-  // The review of an ordinary payment shows another fee.
+  // This review shows the fee of another transaction.
   expect(await matchesShown(built, tokens)).toBe(false);
 });
 

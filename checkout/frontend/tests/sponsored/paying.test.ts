@@ -47,7 +47,7 @@ interface Page {
   send: ReturnType<typeof vi.fn>;
 }
 
-/** A page that reviews a payment with both direct routes. */
+/** A page that reviews a payment which the customer can sign or send. */
 async function reviewing(authorize: Wallet["authorize"], script = SCRIPT): Promise<Page> {
   const signed = vi.fn(async (): Promise<ApiError | null> => null);
   const none = (): undefined => undefined;

@@ -2,7 +2,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Client } from "../../src/walletconnect/client";
 import { Proposing, type Pairing } from "../../src/walletconnect/pairing";
 
-/** What the wallet that scanned a code decides. */
+/** The wallet's decision after it has scanned the code. */
 interface Answer {
   resolve: (session: { topic: string }) => void;
   reject: (error: unknown) => void;

@@ -12,7 +12,7 @@ const HERE = "eip155:31337";
 const ADDRESS = "AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9";
 const ALL = ["eth_sendTransaction", "personal_sign"];
 
-/** A client with one session, whose wallet answers as a test says. */
+/** A client with one session. The test scripts the wallet's responses. */
 class Wallet {
   readonly listeners = new Map<string, (event: object) => void>();
   readonly request = vi.fn<(asked: object) => Promise<unknown>>(async () => null);

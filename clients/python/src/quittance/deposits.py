@@ -1,4 +1,4 @@
-"""Recompute deposit addresses and build sweeps. It works offline, without an API key.
+"""Recompute deposit addresses and build sweeps, offline and without an API key.
 
 import quittance
 
@@ -102,7 +102,8 @@ def recipient_of(init_code: str) -> str:
 def build_sweep(
     sweeps: Sequence[tuple[Deposit, str]], *, gas_per_sweep: int = GAS_PER_SWEEP
 ) -> dict[str, str]:
-    """Return the unsigned transaction that sweeps each asset. It first deploys forwarders that don't exist yet.
+    """Return the unsigned transaction that sweeps each asset. The transaction first deploys forwarders that don't exist
+    yet.
 
     Each sweep is a deposit and a token's contract, or "" for the native coin. Any account may send the transaction.
     Send it on the chain with the money. Raises ValueError for an empty list, or for deposits of several factories.

@@ -73,8 +73,8 @@ class APIError(QuittanceError):
 class APIConnectionError(QuittanceError):
     """There was no response.
 
-    So it is unknown whether the call took effect. It is safe to retry with the same `idempotency_key`. If `never_sent`
-    is True, the connection failed and the call had no effect.
+    So it is unknown whether the call took effect. A retry with the same `idempotency_key` is safe. If `never_sent` is
+    True, the connection failed and the call had no effect.
     """
 
     def __init__(self, message: str, *, never_sent: bool = False) -> None:

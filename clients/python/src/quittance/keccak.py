@@ -1,4 +1,4 @@
-"""Keccak-256, the hash of Ethereum. hashlib doesn't have it. Its SHA3-256 differs in one byte of padding."""
+"""Keccak-256, the hash of Ethereum. hashlib doesn't have it: hashlib's SHA3-256 differs in one byte of padding."""
 
 _RATE = 136
 _MASK = 2**64 - 1

@@ -166,8 +166,8 @@ class Payment(ApiObject):
     """A transaction that pays a payment request. `status` is `pending`, `processing`, `completed` or `failed`.
 
     `status_detail` is a sentence for display. `amount` is in the paid token, and `amount_received` in the requested
-    one. Both are None until they are known. If native coin arrived at the deposit address, `transaction_hash` is None
-    until the hash is submitted.
+    one. Unknown amounts are None. If native coin arrived at the deposit address, `transaction_hash` is None until the
+    hash is submitted.
     """
 
     id: str
@@ -237,7 +237,7 @@ class Refund(ApiObject):
 class PaymentRequest(ApiObject):
     """A payment request. `status` is `active`, `completed`, `expired` or `cancelled`.
 
-    Send the customer to `payment_url`. `payments` has the newest 20. It is None in lists and right after creation.
+    Send the customer to `payment_url`. `payments` has the newest 20, and is None in lists and right after creation.
     """
 
     id: str
@@ -346,7 +346,7 @@ class PaymentEventObject(ApiObject):
     `amount` is the delivered amount of the payment, as an exact integer in base units of the requested token.
     `currency` is the symbol of that token. `reference` is the request's `external_id`. `id` is the payment's id, or
     None if a request expired without a payment. The amounts from `request_amount` to `amount_refund_open` are about the
-    whole request. `test` is true for a test event. `reorged` is set only in `payment.reorged`. It is false if the
+    whole request. `test` is true for a test event. `reorged` is set only in `payment.reorged`, and is false if the
     transaction is in the chain again. In events of refunds, `object` is `refund`, and `id` and `amount` are those of
     the refund.
     """
@@ -424,7 +424,7 @@ class DeliveryAttempt(ApiObject):
 class Delivery(ApiObject):
     """The delivery of one event to one URL. `status` is `pending`, `delivered` or `failed`.
 
-    `attempts` is None in lists. It is set if you retrieve or redeliver the delivery.
+    `attempts` is None in lists, and set if you retrieve or redeliver the delivery.
     """
 
     id: str

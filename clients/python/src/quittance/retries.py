@@ -18,7 +18,7 @@ def delay(attempt: int, retry_after: float | None = None, *, longest: float | No
     """Return how many seconds to wait after attempt number `attempt` has failed. The first one is 1.
 
     The delay doubles each time, up to `longest` (8 s). Half of it is random, so that many callers don't retry at the
-    same time. It is at least `retry_after`, the service's own delay.
+    same time. The delay is at least `retry_after`, the service's own delay.
     """
     longest = LONGEST_DELAY_SECONDS if longest is None else longest
     full = min(longest, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 30))

@@ -67,7 +67,7 @@ class Call:
 
 
 class Transport:
-    """Calls one service with one key. It can be used by several threads, and after a fork."""
+    """Calls one service with one key. Several threads can use the same transport, also after a fork."""
 
     def __init__(self, api_key: str, base_url: str, *, timeout: float, max_retries: int) -> None:
         self.base_url = _checked(base_url)

@@ -1,3 +1,3 @@
-"""The version of this package. It is also sent to the service."""
+"""The version of this package. Each call sends the version to the service."""
 
 __version__ = "0.1.0"

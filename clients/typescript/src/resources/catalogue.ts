@@ -1,7 +1,7 @@
 import type { Chain, Currency, Token } from "../objects.js";
 import type { RequestOptions, Transport } from "../transport.js";
 
-/** The catalogue. These calls don't send the API key. */
+/** The catalogue. Calls of the catalogue don't send the API key. */
 export class Chains {
   readonly #transport: Transport;
 
@@ -22,7 +22,7 @@ export class Chains {
   }
 }
 
-/** The currencies for prices. These calls don't send the API key. */
+/** The currencies for prices. Calls about currencies don't send the API key. */
 export class Currencies {
   readonly #transport: Transport;
 

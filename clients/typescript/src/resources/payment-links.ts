@@ -12,7 +12,7 @@ export interface PaymentLinkCreateParams {
   recipient_address: string;
   /** Whole units of the token, as a decimal string such as `"12.50"`. */
   amount?: string | null;
-  /** The price. It is converted for each customer at the current rate. */
+  /** The price, converted for each customer at the current rate. */
   price?: Price | null;
   /** The limits of the amount that the customer enters, as decimal strings. */
   open_amount?: { min: string; max?: string | null } | null;

@@ -123,7 +123,7 @@ export class PaymentRequests {
   }
 
   /**
-   * Accepts a payment that is not bound to the request. Its `failure_code` is `transaction_not_bound`,
+   * Accepts a payment that is not bound to the request. The payment's `failure_code` is `transaction_not_bound`,
    * `transaction_ambiguous` or `not_verifiable`. The `reason` is stored in the history. First check that your customer
    * sent the transaction, because the service can't.
    */

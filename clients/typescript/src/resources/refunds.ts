@@ -65,8 +65,8 @@ export class Refunds {
   }
 
   /**
-   * Submits the hash of the refund's transaction. This call is optional: the service finds the transaction by the
-   * refund's reference.
+   * Submits the hash of the refund's transaction. You don't have to call this method: the service finds the transaction
+   * by the refund's reference.
    */
   async submit(id: string, params: { transaction_hash: string }, options?: RequestOptions): Promise<Refund> {
     const path = `${PATH}/${checkedId(id)}/submit`;

@@ -55,7 +55,7 @@ export class Webhooks {
     return (await this.#transport.request(call, options)) as WebhookConfiguration;
   }
 
-  /** Sends a test event to the endpoint immediately, and returns the result. It is not retried. */
+  /** Sends a test event to the endpoint immediately, without retries, and returns the result. */
   async test(params: { type?: EventType } = {}, options?: RequestOptions): Promise<WebhookTest> {
     const path = `${PATH}/test`;
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as WebhookTest;
@@ -83,7 +83,7 @@ export class Deliveries {
     return (await this.#transport.request({ method: "GET", path }, options)) as Delivery;
   }
 
-  /** Sends a delivery again. Its status doesn't matter. */
+  /** Sends a delivery again, whatever its status. */
   async redeliver(id: string, options?: RequestOptions): Promise<Delivery> {
     const path = `${PATH}/deliveries/${checkedId(id)}/redeliver`;
     return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as Delivery;

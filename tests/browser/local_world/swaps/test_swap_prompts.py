@@ -1,4 +1,4 @@
-"""The wallet's prompts for a payment with another token, one step after the other."""
+"""The wallet's prompts, in order, when the customer pays with another token."""
 
 import re
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def test_old_permission_is_revoked_before_a_new_one(
 
 @pytest.fixture
 def upgraded(world: World) -> Iterator[None]:
-    """The demo wallet's account is as before once it has delegated to its contract."""
+    """Remove the demo wallet's delegation to its contract after the test."""
     yield
     _call_chain(world, "anvil_setCode", anvil.WALLET_ADDRESS, "0x")
 
@@ -63,7 +63,7 @@ def upgraded(world: World) -> Iterator[None]:
 def test_wallet_with_batches_shows_one_prompt_for_both(
     world: World, page: Page, request_there: dict[str, Any]
 ) -> None:
-    """The demo wallet's account becomes a smart account (EIP-7702) in the transaction that pays."""
+    """The transaction that pays also turns the demo wallet's account into a smart account (EIP-7702)."""
     _allow_a_little(world)
     panel = connect_demo_wallet(page, request_there, has_batches=True)
     choose_token(panel, "USDT", "Local Chain")
@@ -88,13 +88,14 @@ def test_wallet_with_batches_shows_one_prompt_for_both(
 
 
 def _allow_a_little(world: World) -> None:
-    """Leave the router a permission over USDT, as an abandoned payment does; the node signs for the wallet."""
+    """Give the router a small USDT allowance, as an abandoned payment leaves one. The node signs for the wallet."""
     spender = contracts.ROUTER.removeprefix("0x").lower().rjust(64, "0")
     approval = {"from": anvil.WALLET_ADDRESS, "to": contracts.USDT}
     for amount in (0, 1):
         approval["data"] = f"0x095ea7b3{spender}{amount:064x}"
         sent = _call_chain(world, "eth_sendTransaction", approval)
-    # Until it is mined, the page sees the earlier permission, and the node simulates the next one after it.
+    # Wait for the block. Before it, the page would see the old allowance, but the node would simulate with
+    # the new one.
     eventually(lambda: _call_chain(world, "eth_getTransactionReceipt", sent) is not None, "it was mined")
 
 

@@ -1,4 +1,4 @@
-"""A customer pays with another token than the requested one, on real chains, by the local routing provider."""
+"""A customer pays with a token that was not requested, on real chains, through the local routing provider."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ PAID_WITHIN_MS = 60_000
 
 @pytest.fixture
 def request_there(world: World) -> Iterator[dict[str, Any]]:
-    """A request of 10.50 USDC on the second chain, while the aggregator has no fault."""
+    """A request of 10.50 USDC on the second chain. All switches of the aggregator are off."""
     turn_switches(world)
     yield create_request(world, chain_named(world, THERE), anvil.MERCHANT_ADDRESS)
     turn_switches(world)
@@ -130,7 +130,7 @@ def test_direct_payment_works_without_the_provider(
     picture(page, "tokens, one without a way")
     token_row(panel, "USDC", THERE).click()
     _pay(panel)
-    # The wallet is on the other chain, and has to switch first.
+    # The wallet is connected to the other chain, so it must switch first.
     expect(_wallet(page)).to_contain_text("Switch network?")
     picture(page, "switching, behind the demo wallet")
     _confirm(page)

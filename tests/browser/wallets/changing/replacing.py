@@ -1,4 +1,4 @@
-"""A transaction that waits to be mined, and its replacement with the same nonce."""
+"""A pending transaction, and its replacement with the same nonce."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ _CALL = {"to": "to", "value": "value", "data": "input"}
 
 @contextmanager
 def held_back(chain: LocalChain) -> Iterator[None]:
-    """Have the chain mine only on demand."""
+    """Have the chain mine blocks only on demand."""
     chain.rpc("evm_setAutomine", False)
     try:
         yield
@@ -24,14 +24,14 @@ def held_back(chain: LocalChain) -> Iterator[None]:
 
 
 def speed_up(chain: LocalChain, transaction_hash: str) -> str:
-    """Send the same again for a higher fee; return its hash."""
+    """Send the same transaction with a higher fee; return its hash."""
     waiting = chain.rpc("eth_getTransactionByHash", transaction_hash)
     same = {name: waiting[shown] for name, shown in _CALL.items()}
     return _replace(chain, waiting, same)
 
 
 def cancel(chain: LocalChain, transaction_hash: str) -> str:
-    """Send nothing to oneself instead, for a higher fee; return its hash."""
+    """Replace the transaction by an empty one to the sender, with a higher fee; return its hash."""
     waiting = chain.rpc("eth_getTransactionByHash", transaction_hash)
     return _replace(chain, waiting, {"to": waiting["from"], "value": "0x0", "data": "0x"})
 
@@ -45,6 +45,6 @@ def _replace(chain: LocalChain, waiting: dict[str, Any], call: dict[str, Any]) -
 
 
 def until_followed(page: Page, request: dict[str, Any]) -> None:
-    """Wait until the page knows the nonce of its transaction, which a replacement would have."""
+    """Wait until the page knows its transaction's nonce, by which it recognises a replacement."""
     kept = "id => JSON.parse(localStorage.getItem(`quittance:${id}`)).own.every(({nonce}) => nonce !== null)"
     page.wait_for_function(kept, arg=request["id"])

@@ -1,4 +1,4 @@
-"""A change in the wallet at any step leads to where the payment can go on, and loses nothing."""
+"""If the wallet changes its account or network at any step, the payment can continue, and nothing is lost."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect

@@ -1,4 +1,4 @@
-"""The wallet's network and account: added, switched to, and followed when the customer changes them in the wallet."""
+"""The page adds networks to the wallet, switches them, and follows the customer's changes in the wallet."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect

@@ -1,4 +1,4 @@
-"""A reload, a closed tab and a second device continue exactly where the payment is."""
+"""After a reload or a closed tab, and on a second device, the page continues at the same step."""
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -22,7 +22,7 @@ def test_reload_continues_with_the_connected_wallet(
     assert wallet.asked("eth_requestAccounts") == []
     panel.get_by_role("button", name="Use another wallet").click()
     page.reload()
-    # A wallet that was left is not continued with.
+    # The customer left this wallet, so the page doesn't reconnect it.
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     expect(panel.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
 

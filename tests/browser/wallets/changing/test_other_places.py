@@ -1,4 +1,6 @@
-"""Other tabs, other devices, sleep and the way back from the shop: the page always shows where the payment is."""
+"""The page shows the payment's current state in other tabs, on other devices, after sleep, and after a visit to
+the shop.
+"""
 
 from datetime import timedelta
 
@@ -44,7 +46,7 @@ def test_second_tab_shows_the_prompt_and_payment_of_the_first(
     expect(there.get_by_test_id("notice")).to_have_count(0)
     pay.click()
     expect(there.get_by_test_id("notice")).to_contain_text(OPEN_PROMPT)
-    # Either may be the tab that submits the hash: both know it.
+    # Both tabs know the hash, so either can submit it.
     with page.context.expect_event("response", lambda response: response.url.endswith("/payments")):
         wallet.answer(local_chain.rpc(SENT, wallet.asked(SENT)[0][0]))
     for tab in (there, panel):
@@ -72,7 +74,7 @@ def test_second_tab_does_not_ask_the_wallet_beside_the_first(
     )
     picture(other, "review, open in another tab")
     assert wallet.asked(SENT) == []
-    # The customer pays on another device while the first tab's prompt is still open.
+    # Another device pays while the first tab's prompt is still open.
     new_payment(request_id=order["id"], chain=chain, transaction_hash=HASH, **SEEN)
     refresh(page)
     expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
@@ -143,7 +145,7 @@ def test_page_that_slept_wakes_where_the_payment_is(
     new_payment(request_id=order["id"], chain=chain, transaction_hash=HASH)
     complete(order)
     page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
-    # The customer waited for exactly this.
+    # The customer is waiting for the payment, so the page redirects.
     page.wait_for_url(f"{SHOP}/done?**")
     later = browser.new_context(**TOUCHED).new_page()
     later.goto(order["payment_url"])
@@ -163,8 +165,8 @@ def test_hash_that_came_offline_is_submitted_at_the_return(
     wallet.answer(HASH)
     expect(panel).to_contain_text("Your transaction is saved in this browser")
     assert not Payment.objects.exists()
-    # The page's clock is paused, so that only the connection's return can wake it. It stops ahead of now: a clock that
-    # a slow machine let pass by meanwhile can't be turned back.
+    # Pause the page's clock, so that only the restored connection can trigger a poll. Pause it ahead of now,
+    # because a clock can't be set back and a slow machine may be late.
     page.clock.pause_at(page.evaluate("(Date.now() + 10_000) / 1000"))
     with page.expect_response("**/payments") as submitted:
         page.context.set_offline(False)

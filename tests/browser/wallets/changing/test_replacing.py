@@ -1,4 +1,7 @@
-"""A wallet that speeds a payment up or cancels it: the page follows the new hash, or shows that nothing was sent."""
+"""If a wallet speeds a payment up, the page follows the new hash.
+
+If it cancels it, the page shows that nothing was sent.
+"""
 
 from typing import Any
 
@@ -15,7 +18,7 @@ from tests.support.wallets.stub import NAME
 
 
 def _pay(page: Page, panel: Locator, create: Create) -> tuple[dict[str, Any], str]:
-    """Send a payment that waits to be mined; return the request and the transaction's hash."""
+    """Send a payment that stays pending; return the request and the transaction's hash."""
     request = create()
     send(page, review(page, panel, request))
     until_followed(page, request)
@@ -34,7 +37,7 @@ def test_sped_up_payment_continues_under_its_new_hash(
             "method === 'eth_getTransactionByHash').length > calls",
             arg=[wallet.key, calls],
         )
-        # While it waits it is neither sped up nor cancelled.
+        # A pending transaction is neither sped up nor cancelled.
         expect(panel.get_by_role("heading", name=ON_ITS_WAY)).to_be_visible()
         assert Payment.objects.count() == 1
         new = speed_up(local_chain, sent)

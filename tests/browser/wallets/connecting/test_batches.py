@@ -1,4 +1,4 @@
-"""Permission and payment in one prompt (EIP-5792), and each way in which a wallet's batch can end."""
+"""Approval and payment in one wallet prompt (EIP-5792), and each way in which the batch can end."""
 
 import re
 from collections.abc import Callable
@@ -72,7 +72,7 @@ def test_receipts_hash_is_submitted_and_never_the_batch_id(
 def test_confirmed_batch_is_followed_after_a_reload(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
-    """The wallet reports it as pending; the page neither offers to pay again nor forgets it."""
+    """The wallet reports the batch as pending. The page remembers it and doesn't offer to pay again."""
     pending = {"status": 100, "atomic": True}
     add_wallet(batches="supported", answers={STATUS: [gives(pending)] * 3})
     review_swap(page, panel, order_there).click()
@@ -100,7 +100,7 @@ def test_second_tab_offers_no_payment_beside_a_batch(
 def test_batch_confirmed_after_a_reload_is_found(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
-    """The page was reloaded while the prompt was open: its own id leads to the batch."""
+    """The page is reloaded while the prompt is open. It finds the batch by the id that it chose itself."""
     mined = {"status": 200, "receipts": [{"transactionHash": HASH}]}
     wallet = add_wallet(batches="supported", answers={BATCH: [NEVER]})
     review_swap(page, panel, order_there).click()
@@ -156,7 +156,7 @@ def test_declined_upgrade_leads_to_two_prompts(
 def test_wallet_that_is_not_atomic_now_gets_two_prompts(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet, status: str
 ) -> None:
-    """A wallet that is ready would first ask to upgrade the account."""
+    """A wallet with status `ready` would first prompt to upgrade the account."""
     wallet = add_wallet(batches=status)
     pay = review_swap(page, panel, order_there)
     expect(panel).to_contain_text(TWICE)
@@ -187,7 +187,7 @@ def test_failed_batch_warns_and_leaves_the_ordinary_way(
     expect(notice).to_contain_text("before you pay again")
     assert_accessible(page)
     picture(page, f"after a batch, {text}")
-    # The stub executed it all the same, so that only the payment is left to ask for.
+    # The stub executed the approval in the batch, so only the payment is left.
     pay = review_swap_again(panel)
     expect(notice).to_contain_text(text)
     expect(panel).to_contain_text(TWICE)
@@ -199,7 +199,7 @@ def test_failed_batch_warns_and_leaves_the_ordinary_way(
 def test_partial_batch_submits_its_last_transaction(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
-    """Although only a part was carried out, that part can be the payment."""
+    """Only a part of the batch was executed, but that part may be the payment."""
     receipts = [{"transactionHash": "0x" + "56" * 32}, {"transactionHash": HASH}]
     partial = gives({"status": 600, "atomic": False, "receipts": receipts})
     add_wallet(batches="supported", answers={STATUS: [partial] * 60})
@@ -231,7 +231,7 @@ def test_lost_batch_warns_before_paying_again(
     add_wallet: AddWallet,
     later: Callable[[float], None],
 ) -> None:
-    """The wallet no longer knows the batch that the customer confirmed."""
+    """The customer confirmed the batch, but the wallet doesn't know it any more."""
     add_wallet(batches="supported", answers={STATUS: [error(5730)] * 60})
     review_swap(page, panel, order_there).click()
     expect(panel).to_contain_text("Confirmed in Stub Wallet.")
@@ -246,13 +246,13 @@ def test_lost_batch_warns_before_paying_again(
 
 @pytest.fixture
 def later(page: Page) -> Callable[[float], None]:
-    """Let so many seconds pass for the page."""
+    """Return a function that advances the page's clock by some seconds."""
     page.clock.install()
     return lambda seconds: page.clock.fast_forward(seconds * 1000)
 
 
 def review_swap_again(panel: Locator) -> Locator:
-    """Connect again after a payment was sent, up to the review of the same token."""
+    """Connect again after a sent payment; return the pay button of the same token's review."""
     panel.get_by_role("button", name="Stub Wallet").click()
     panel.get_by_role("button", name="Pay with another token").click()
     panel.get_by_role("button", name=re.compile(r"^DAI\b.*Local Chain")).click()

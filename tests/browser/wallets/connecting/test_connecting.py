@@ -1,4 +1,4 @@
-"""A wallet that can't be connected shows why, and leaves a way on."""
+"""If a wallet can't connect, the page shows the reason and the next step."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect

@@ -1,4 +1,4 @@
-"""The page with a merchant's theme, many wallets, and a wallet without the money."""
+"""The page with a merchant's theme, with many wallets, and with a wallet that has too little money."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Wallets of both chain families are in one list; nothing that they announce can act."""
+"""One list shows the wallets of EVM and Solana. Nothing that a wallet announces can run as code."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def test_wallet_of_both_families_is_listed_once(
     expect(panel.locator(".token", has_text="SOL").first).to_be_visible()
     expect(panel.get_by_role("button", name="Pay from Ethereum instead")).to_be_visible()
     page.reload()
-    # Its Solana half was the one that was connected.
+    # The wallet is connected on its Solana side.
     expect(panel.get_by_role("button", name="Pay from Ethereum instead")).to_be_visible()
 
 

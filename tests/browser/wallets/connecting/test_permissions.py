@@ -1,4 +1,4 @@
-"""Paying with another token: the wallet's permission outlives declined payments and reloads, and the page says so."""
+"""Paying with another token: the allowance survives declined payments and reloads, and the page shows it."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ DECLINED = error(4001)
 
 @pytest.fixture
 def order_there(create: Create, routed: SwapWorld) -> dict[str, Any]:
-    """10.50 USDC on the second chain, and no permission left over on the first."""
+    """A request of 10.50 USDC on the second chain. The router has no DAI allowance on the first."""
     dai = routed.token(routed.first_row, "DAI")
     routed.approve(routed.first, dai.contract_address, 0)
     usdc = routed.token(routed.second_row, "USDC")
@@ -58,7 +58,7 @@ def test_permission_remains_after_a_declined_payment(
         expect(notice).to_contain_text(REMAINS)
         expect(notice).to_contain_text("To revoke it, open the list of permissions in your wallet.")
     assert_accessible(page)
-    # A payment that may have been sent may have used the permission.
+    # The payment may have been sent. Then it used the allowance.
     pay.click()
     expect(notice).to_contain_text("not connected to its network")
     expect(panel).not_to_contain_text(REMAINS)
@@ -151,7 +151,7 @@ def test_fee_on_top_in_coins_is_part_of_what_you_pay(
     expect(_fact(panel, "You pay")).to_contain_text(cost)
     assert_accessible(page)
     pay.click()
-    # The transaction itself takes as much.
+    # The transaction spends the same amount.
     expect(panel.locator(".signed")).to_contain_text(cost)
 
 

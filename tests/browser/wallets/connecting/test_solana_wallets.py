@@ -1,4 +1,4 @@
-"""Solana wallets (Wallet Standard): errors are shown, nothing is lost, and there is a way on."""
+"""Errors of Solana wallets (Wallet Standard) are shown with a next step, and no payment is lost."""
 
 from playwright.sync_api import Locator, Page, expect
 

@@ -1,4 +1,4 @@
-"""On a phone without a wallet the page links to wallet apps, which open it in their own browsers."""
+"""On a phone without a wallet, the page links to wallet apps. They open the page in their own browsers."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ ON_A_PHONE = pytest.mark.parametrize("page", [TOUCHED], ids=["phone"], indirect=
 
 @pytest.fixture
 def path(create: Create, settings: Any, live_server: LiveServer) -> str:
-    """The page of a request on this machine, while its public address is on the web."""
+    """The path of a request's page on this server. The service's public URL is another one."""
     settings.CHECKOUT_URL = "https://pay.example.com"
     shortcode = create()["payment_url"].rsplit("/", 1)[1]
     return f"http://localhost:{live_server.thread.port}/pay/{shortcode}"
@@ -65,7 +65,7 @@ def test_wallet_that_the_policy_blocks_leads_to_ways_that_work(page: Page, path:
     panel = page.locator("#panel")
     expect(panel).to_contain_text("A wallet or extension in this browser tried to add itself to this page")
     expect(panel).not_to_contain_text("Open this page in your wallet app’s own browser")
-    # The customer is in such a browser already.
+    # This browser already belongs to a wallet app.
     expect(page.locator("#wallet-apps")).to_be_hidden()
     picture(page, "wallets, blocked by the policy")
     assert_accessible(page)

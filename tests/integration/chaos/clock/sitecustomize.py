@@ -1,6 +1,7 @@
-"""A clock that is wrong by the seconds in the file CLOCK_FILE, in each Python that starts with this on its PYTHONPATH.
+"""Make Python's clock wrong by the number of seconds in the file CLOCK_FILE.
 
-Durations are measured by another clock, which is left alone, as it is when a machine's clock is set.
+Applies to each Python process with this folder on its PYTHONPATH. The monotonic clock stays right, as it does
+when a machine's clock is set.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The `events` process pushes the status to open checkouts: run as in production, against the test's database."""
+"""The `events` process pushes the status to open checkouts. It runs as in production, on the test's database."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ class Events:
 
 @pytest.fixture(scope="module")
 def events(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[Events]:
-    """One process for all tests that neither stop it nor set it up differently: it takes seconds to start."""
+    """One process for all tests that don't stop or reconfigure it, because its start takes seconds."""
     running = Events(tmp_path_factory.mktemp("events") / "events.log")
     yield running
     running.process.kill()
@@ -164,7 +164,7 @@ def test_events_process_leaves_a_demoted_primary(
         with demoted(**connection.get_connection_params()):
             eventually(lambda: not backends() & old, "all its connections are new")
             cancel = f"/api/payment-requests/{request_made['id']}/cancel"
-            assert api.post(cancel, {}).status_code == 503  # over an old connection of this process
+            assert api.post(cancel, {}).status_code == 503  # over this process' existing connection
             close_old_connections()  # as at the end of each request
             assert api.post(cancel, {}).status_code == 200
             assert json.loads(stream.next().data)["status"] == "cancelled"

@@ -1,4 +1,4 @@
-"""The TypeScript client, built, and Node.js programs that use it against the running service."""
+"""The built TypeScript client, and Node.js programs that use it with the running service."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ Run = Callable[..., "Program"]
 
 @pytest.fixture(scope="session")
 def package() -> Path:
-    """The client's folder, with its packages installed and `dist` made of its present sources."""
+    """The client's folder, with its dependencies installed and `dist` built from the current sources."""
     if not (PACKAGE / "node_modules" / ".bin" / "tsc").exists():
         node.npm_ci(PACKAGE)
     built = PACKAGE / "dist" / "cjs" / "package.json"
@@ -33,7 +33,7 @@ def package() -> Path:
 
 @pytest.fixture
 def shop(package: Path, service: str, key: str, tmp_path: Path) -> dict[str, str]:
-    """The environment of a merchant's program: the service, Alice's key and what to ask for."""
+    """The environment variables of a merchant's program: the service, Alice's key and the payment's fields."""
     chain = Chain.objects.create(
         id=8453, name="Base", chain_type="evm", native_symbol="ETH", confirmations="5"
     )
@@ -55,7 +55,7 @@ def shop(package: Path, service: str, key: str, tmp_path: Path) -> dict[str, str
 
 
 class Program:
-    """A running Node.js program, and what it has said."""
+    """A running Node.js program and its output."""
 
     def __init__(self, child: "subprocess.Popen[str]", output: Path) -> None:
         self._child = child
@@ -63,7 +63,7 @@ class Program:
 
     @property
     def said(self) -> str:
-        """What it has printed so far, errors included."""
+        """The program's output so far, with its errors."""
         return self._output.read_text()
 
     @property
@@ -71,7 +71,7 @@ class Program:
         return self._child.poll() is not None
 
     def ended_well(self) -> str:
-        """Wait for its end; return what it printed. Fails with that where it failed."""
+        """Wait until the program ends; return its output. Fails with the output if the program failed."""
         eventually(lambda: self.has_ended, "the program ended", 60)
         assert self._child.returncode == 0, self.said
         return self.said
@@ -79,7 +79,10 @@ class Program:
 
 @pytest.fixture
 def run(shop: dict[str, str], tmp_path: Path) -> Iterator[Run]:
-    """Start a module's text as a program beside the package; whatever still runs is ended."""
+    """Return a function that runs a text as a module next to the package.
+
+    Programs that still run are stopped at the end.
+    """
     children: list[subprocess.Popen[str]] = []
 
     def start(text: str, **more: str) -> Program:

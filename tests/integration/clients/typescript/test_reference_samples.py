@@ -1,4 +1,4 @@
-"""The TypeScript samples of the API reference compile, and make the calls that they are shown beside."""
+"""The TypeScript samples of the API reference compile, and each makes the call that it documents."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ SAMPLES = {
 
 @pytest.fixture
 def folder(package: Path, tmp_path: Path) -> Path:
-    """A folder in which programs find the client."""
+    """A folder from which programs can import the client."""
     (tmp_path / "node_modules").mkdir()
     (tmp_path / "node_modules" / "quittance").symlink_to(package)
     (tmp_path / "package.json").write_text('{"type": "module"}')
@@ -54,7 +54,7 @@ def test_each_sample_makes_the_call_it_is_shown_beside(
     servers = {name: recorded(name) for name in SAMPLES}
     for name, source in SAMPLES.items():
         assert BASE_URL in source
-        # What compiles as TypeScript here is JavaScript as well: the samples need no type of their own.
+        # The samples use no TypeScript syntax, so each is also valid JavaScript.
         (folder / f"{name}.mjs").write_text(source.replace(BASE_URL, servers[name].url))
     (folder / "samples.mjs").write_text("".join(f'await import("./{name}.mjs");\n' for name in SAMPLES))
     done = subprocess.run(

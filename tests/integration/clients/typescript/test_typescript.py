@@ -1,4 +1,4 @@
-"""The TypeScript client: its own tests, all of its calls against the running service, and its page's samples."""
+"""The TypeScript client: its own tests, all of its calls to the running service, and the samples of its page."""
 
 import re
 import subprocess
@@ -21,7 +21,7 @@ README = PACKAGE / "README.md"
 
 
 def delivering(program: Program) -> str:
-    """Send what is due until the program is over, as a worker does."""
+    """Deliver due events, as a worker does, until the program ends; return its output."""
 
     def is_over() -> bool:
         deliver_next()
@@ -69,7 +69,7 @@ def test_samples_of_the_page_create_and_receive_a_payment(
 
 
 def _refuses(port: int) -> bool:
-    """Whether the receiver is there and takes no unsigned delivery."""
+    """Return whether the receiver runs and rejects unsigned deliveries."""
     try:
         answer = requests.post(f"http://127.0.0.1:{port}/", b"{}", timeout=5)
     except requests.RequestException:

@@ -1,4 +1,4 @@
-// Everything that the client can do, done against the running service. Prints "walked" at the end.
+// Use every method of the client with the running service. Prints "walked" at the end.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ const chain = (await quittance.chains.list()).find((each) => each.id === Number(
 assert.equal(chain.chain_type, "evm");
 assert.equal((await quittance.chains.tokens(chain.id)).find((each) => each.id === Number(TOKEN_ID)).symbol, "USDC");
 
-// An endpoint of our own, which collects what it can believe
+// An endpoint that collects the events with a valid signature
 const told = [];
 const receiver = createServer(async (request, response) => {
   const chunks = [];
@@ -59,7 +59,7 @@ const added = await quittance.paymentRequests.submitPayment(another.id, sent);
 assert.deepEqual([added.status, added.replaced_hashes], ["pending", []]);
 assert.equal((await quittance.paymentRequests.submitPayment(another.id, sent)).id, added.id);
 
-// Every end of a payment, as far as it is told to this endpoint
+// Every final status of a payment, as the endpoint receives it
 assert.equal(await quittance.sandbox.isAvailable(), true);
 const failed = (await quittance.sandbox.simulate(made.id, "failed")).payments[0];
 await refused(quittance.paymentRequests.retryPayment(made.id, failed.id), 409, "payment_not_retryable");
@@ -75,7 +75,7 @@ const statuses = [];
 for await (const each of quittance.paymentRequests.payments(made.id, { limit: 1 })) statuses.push(each.status);
 assert.deepEqual(statuses, ["completed", "completed", "failed"]);
 
-// What was told, by delivery and by asking
+// The received events, compared with the delivered and the listed ones
 const types = ["payment.failed", "payment.partially_paid", "payment.expired", "payment.succeeded"];
 while (told.length < 5) await once(receiver, "told");
 assert.deepEqual(told.slice(1).map((event) => event.type).sort(), [...types].sort());
@@ -99,7 +99,7 @@ await again;
 assert.equal(told.at(-1).id, succeeded.id);
 assert.equal((await quittance.deliveries.retrieve(delivery.id)).attempts[0].status_code, 200);
 
-// A new secret, and no endpoint any more
+// Rotate the secret, then remove the endpoint
 const rotated = await quittance.webhooks.update({ url, rotate_secret: true });
 assert.notEqual(rotated.secret, secret);
 assert.ok(rotated.previous_secret_expires_at);

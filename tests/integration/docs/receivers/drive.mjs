@@ -1,4 +1,4 @@
-// Judges each delivery on standard input by the sample whose path is the argument; prints the verdicts.
+// Verify each delivery on standard input with the sample at the path in the argument; print the results.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 

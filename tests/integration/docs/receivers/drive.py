@@ -1,4 +1,4 @@
-"""Judges each delivery on standard input by the sample whose path is the argument; prints the verdicts."""
+"""Verify each delivery on standard input with the sample at the path in the argument; print the results."""
 
 import base64
 import json

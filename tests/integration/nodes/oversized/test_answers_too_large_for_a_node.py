@@ -1,4 +1,4 @@
-"""A transaction whose response exceeds the limit of a node is isolated, however the node reports the limit."""
+"""If a transaction's response exceeds a node's limit, it is queried separately, however the node reports the limit."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ RECEIPT = "eth_getTransactionReceipt"
 
 @pytest.fixture
 def oversized(local_chain: LocalChain) -> str:
-    """A payment whose receipt and trace are larger than what the node sends."""
+    """A payment whose receipt and trace exceed the node's limit."""
     return Shouter.place(local_chain).pay(400, local_chain.recipient, 5, REFERENCE)
 
 

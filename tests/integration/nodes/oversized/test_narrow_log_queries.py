@@ -1,4 +1,7 @@
-"""A node's limits on queries for logs are found out and remembered; none costs its health, or a payment."""
+"""The service detects and remembers a node's limits on log queries.
+
+The node stays healthy, and no payment is lost.
+"""
 
 from collections.abc import Callable
 
@@ -20,7 +23,7 @@ OTHER = to_checksum_address("0x" + "9a" * 20)
 
 @pytest.fixture(autouse=True)
 def _far_from_others(local_chain: LocalChain) -> None:
-    """What other tests have sent lies further back than a search looks."""
+    """Add blocks, so that the search doesn't reach transactions of other tests."""
     local_chain.mine(30)
 
 
@@ -42,7 +45,7 @@ def log_queries(node: FaultProxy) -> list[Json]:
 
 
 def discover_all(client: EvmClient, watches: list[Watch], since: int, until: int) -> set[tuple[bytes, str]]:
-    """Search from `since` to `until`, in as many calls as it takes."""
+    """Search from `since` to `until` with as many calls as necessary."""
     found: set[tuple[bytes, str]] = set()
     for _ in range(200):
         discovery = client.discover(watches, since_block=since, until_block=until)
@@ -83,7 +86,7 @@ def test_rejected_block_range_is_halved_and_remembered(
 
 @pytest.fixture
 def one_block(local_chain: LocalChain) -> tuple[int, dict[str, str]]:
-    """One block with six transfers of dust to one wallet and a payment to another: its height, and the hashes."""
+    """Mine a block with six tiny transfers to one wallet and a payment to another; return its height and the hashes."""
     local_chain.rpc("evm_setAutomine", False)
     try:
         sent = {
@@ -139,7 +142,7 @@ def test_logs_of_a_limited_node_come_from_another_node(
 def test_node_without_log_queries_does_not_move_the_cursor(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, fault: Fault
 ) -> None:
-    """Only what a node shows to be too much may be passed over; otherwise a payment would be lost."""
+    """The search may skip a block only if the node shows that it is too large. Otherwise, payments would be lost."""
     start = head(local_chain) + 1
     sent = local_chain.transfer(local_chain.usdc, local_chain.recipient, 5, tail=REFERENCE)
     broken, sound = nodes_of(2)

@@ -1,4 +1,4 @@
-"""A receipt or trace that is too large for a batch is read alone, and delays no other payment."""
+"""A receipt or trace that is too large for a batch is queried alone, and delays no other payment."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ def shouter(local_chain: LocalChain) -> Shouter:
 
 @pytest.fixture
 def small_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limit the response to a batch to 64 kB: about 160 logs."""
+    """Limit a batch's response to 64 kB, which is about 160 logs."""
     monkeypatch.setattr(json_rpc, "MAX_ORDINARY_BYTES", 64 * 1024)
 
 
@@ -55,7 +55,7 @@ def only(snapshot: Snapshot, hash_: str) -> TransactionFacts:
 
 
 def batched_receipts(node: FaultProxy, hash_: str) -> int:
-    """Return how often the receipt was queried in a batch with others."""
+    """Return the number of batches that queried the receipt."""
     return sum(
         isinstance(body, list) and any(q["method"] == RECEIPT and q["params"] == [hash_] for q in body)
         for body in node.bodies
@@ -138,7 +138,7 @@ def test_others_do_not_wait_while_an_oversized_one_is_read(
     plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
     [node] = nodes_of(1)
     client = client_for([node])
-    with oversized._one_at_a_time:  # as while another is read
+    with oversized._one_at_a_time:  # as during another oversized read
         for _ in range(3):
             snapshot = client.look_up([shout, plain], with_finality=False)
             assert only(snapshot, plain).block is not None
@@ -178,7 +178,7 @@ def test_trace_that_is_too_large_is_not_treated_as_missing(
     shouter: Shouter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The sender must not choose the rules by the size of the transaction."""
+    """A sender must not be able to choose the rules by making the transaction large."""
     monkeypatch.setattr(trace_results, "MAX_FRAMES", 100)
     oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     [node] = nodes_of(1)

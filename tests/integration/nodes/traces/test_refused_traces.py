@@ -1,4 +1,4 @@
-"""One rejected trace does not turn tracing off: many nodes may be behind one URL."""
+"""After one rejected trace, the node is still used for traces: one URL can lead to many nodes."""
 
 from collections.abc import Callable
 from itertools import count
@@ -18,12 +18,12 @@ TRACE = "debug_traceTransaction"
 
 
 def called(chain: LocalChain) -> str:
-    """Return a mined transaction that needs its trace."""
+    """Mine a transaction that can't be decided without its trace; return its hash."""
     return mined(chain, chain.transfer("", chain.usdc, 0, tail=bytes.fromhex("095ea7b3") + bytes(64)))
 
 
 def rejecting(*hashes: str) -> fault_proxy.Fault:
-    """Reject only the traces of these."""
+    """Reject only the traces of these transactions."""
 
     def reject(question: Json, truth: Json) -> Json | None:
         return untraced(question, truth) if question["params"][0] in hashes else None
@@ -58,7 +58,7 @@ def test_rejected_trace_affects_only_its_own_transaction(
 def test_rejected_trace_of_a_stranger_keeps_tracing_on(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, time: NodeTime
 ) -> None:
-    """Alone in its look, at a node that has not traced yet, and for however long it is looked at."""
+    """The node has traced nothing yet, and each lookup contains only this transaction."""
     [node] = nodes_of(1)
     strangers, other = called(local_chain), called(local_chain)
     node.break_with(rejecting(strangers))

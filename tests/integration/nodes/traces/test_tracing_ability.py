@@ -1,4 +1,4 @@
-"""Whether the nodes of a chain trace is probed cheaply and remembered for minutes."""
+"""A cheap probe finds out whether a chain's nodes can trace. The result is cached for minutes."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ UNABLE = fault_proxy.lacking(TRACE)
 
 
 def probes(node: FaultProxy) -> int:
-    """Return how many traces the node was queried for."""
+    """Return the number of traces that the node was queried for."""
     return sum(methods.count(TRACE) for methods in node.asked)
 
 
@@ -98,7 +98,7 @@ def test_empty_chain_is_probed_with_an_unknown_transaction(nodes_of: Nodes, clie
 def test_tracing_needs_as_many_nodes_as_a_quorum(
     nodes_of: Nodes, client_for: Clients, count: int, able: int, expected: bool
 ) -> None:
-    """With three or more nodes, a trace of only one is not believed."""
+    """With three or more nodes, a single node's trace is not enough."""
     nodes = nodes_of(count)
     for node in nodes[: count - able]:
         node.break_with(UNABLE)

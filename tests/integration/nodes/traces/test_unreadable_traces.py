@@ -1,4 +1,4 @@
-"""An incomplete trace is not a missing one: nothing else is decoded instead, and nothing is refuted."""
+"""If a trace is incomplete, the service decodes nothing in its place and rejects no payment."""
 
 from collections.abc import Callable
 from typing import Any
@@ -101,7 +101,7 @@ def test_discovery_reports_partly_read_payments(
 def test_discovery_skips_references_in_another_calls_input(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain
 ) -> None:
-    """The reference is in the input, and not after the arguments of the call that paid."""
+    """The reference is in another call's input, not after the arguments of the call that paid."""
     start = int(local_chain.rpc("eth_blockNumber"), 16) + 1
     local_chain.transfer(local_chain.usdc, local_chain.recipient, 5, tail=b"\0" + REFERENCE)
     watch = Watch(REFERENCE, local_chain.usdc, local_chain.recipient)

@@ -1,7 +1,9 @@
-"""`make restore-drill`: lose the database with payments after the last dump, restore it, and find them on the chain.
+"""`make restore-drill`: lose the database after the last dump, restore it, and find the payments since then on
+the chain.
 
-The service runs as deployed. Its dump is that of `deploy/backup/backup.sh`, encrypted where `age` is installed. Prints
-what was lost, what came back by itself, and how long each step took; exit status 1 if money was lost or counted twice.
+The service runs as deployed. `deploy/backup/backup.sh` makes the dump, encrypted if `age` is installed. Prints
+what was lost, what came back by itself, and how long each step took. Exit status 1 if money was lost or counted
+twice.
 """
 
 import json
@@ -35,7 +37,7 @@ _PROCESSES = ("web", "worker 1", "worker 2", "beat")
 
 @dataclass
 class Figures:
-    """What the drill came to; durations are in seconds."""
+    """The drill's results. Durations are in seconds."""
 
     paid_before_dump: int = 0
     paid_after_dump: int = 0
@@ -55,7 +57,7 @@ class Figures:
 
 
 def drill(folder: Path, each: int) -> Figures:
-    """Run it with so many customers of each kind."""
+    """Run the drill with this many customers of each kind."""
     with running_receiver() as receiver:
         world = World(folder, receiver.url)
         try:
@@ -81,7 +83,8 @@ def _drill(world: World, folder: Path, each: int) -> Figures:
     with figures.timing("dump"):
         dump = _dump(world, folder, key)
     figures.is_encrypted, figures.dump_bytes = dump.suffix == ".age", dump.stat().st_size
-    # After the dump: some pay and submit, some pay and close the page at once, and others order for the first time.
+    # After the dump, some customers pay and submit. Some pay and close the page at once. Others create their
+    # first request.
     for customer in [*submitted, *unsubmitted]:
         crowd.send(customer)
     for customer in submitted:
@@ -122,7 +125,7 @@ def _status(world: World, customer: Customer) -> str | None:
 
 
 def _faults(world: World, paid: list[Customer], lost: list[Customer]) -> Iterator[str]:
-    """Yield what is wrong: money that is not counted, or counted twice, and requests from nowhere."""
+    """Yield the errors: money that isn't counted or is counted twice, and requests that no customer created."""
     with psycopg.connect(world.database_url) as database:
         credited = dict(
             database.execute("SELECT id::text, amount_paid FROM payments_paymentrequest").fetchall()
@@ -192,7 +195,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 def main() -> int:
-    """Run the drill (EACH=20 customers of each kind), and print its figures as JSON."""
+    """Run the drill with EACH customers of each kind (default 20); print its figures as JSON."""
     with tempfile.TemporaryDirectory(prefix="quittance-restore-") as name:
         figures = drill(Path(name), int(os.environ.get("EACH", "20")))
     print(json.dumps(asdict(figures), indent=2))

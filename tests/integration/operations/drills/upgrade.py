@@ -1,12 +1,13 @@
 """`make upgrade-drill`: upgrade a running service from an older version under traffic, and count failed requests.
 
-PREVIOUS names the commit to upgrade from, by default the last release. Both versions run with the installed packages.
+PREVIOUS names the commit to upgrade from, by default the last release. Both versions run with the installed
+packages.
 
-1. The old version runs, and callers create, list, read and open requests all the time, while customers pay.
-2. The new version migrates the database. The old one serves on over the new schema: what a rollback of the code is.
-3. New `web` and workers start, traffic goes to them, and the old ones are asked to stop.
+1. The old version runs. Clients create, list, read and open requests all the time, while customers pay.
+2. The new version migrates the database. The old version continues on the new schema, as after a rollback of the code.
+3. New `web` and worker processes start and get the traffic. The old ones get SIGTERM.
 
-Prints figures as JSON; exit status 1 if a request failed or a payment was not completed.
+Prints the figures as JSON. Exit status 1 if a request failed or a payment was not completed.
 """
 
 import json
@@ -38,7 +39,7 @@ _OLD = ("web", "worker 1", "worker 2", "beat")
 
 @dataclass
 class Figures:
-    """What the drill came to; durations are in seconds."""
+    """The drill's results. Durations are in seconds."""
 
     previous: str
     requests: int = 0
@@ -56,7 +57,7 @@ class Figures:
 
 
 class Traffic:
-    """Callers that go on until they are stopped, each with a connection for each request, at the URL of the moment."""
+    """Clients that call the current URL until they are stopped, with a new connection for each call."""
 
     def __init__(self, world: World, token: int, figures: Figures) -> None:
         self._world, self._token, self._figures = world, token, figures
@@ -75,7 +76,7 @@ class Traffic:
             each.join()
 
     def now(self, step: str, url: str | None = None) -> None:
-        """Note failures under this step from now on, and send what follows to `url`."""
+        """From now on, record failures under this step and send calls to `url`."""
         self._step, self._url = step, url or self._url
 
     def _call(self) -> None:
@@ -115,7 +116,7 @@ class Traffic:
 
 
 def drill(folder: Path, previous: str) -> Figures:
-    """Upgrade from the commit `previous` to what is in this working tree."""
+    """Upgrade from the commit `previous` to this working tree."""
     old = folder / "previous"
     old.mkdir()
     archive = subprocess.run(["git", "archive", previous], cwd=REPOSITORY, check=True, capture_output=True)
@@ -138,7 +139,7 @@ def _drill(world: World, figures: Figures) -> Figures:
     try:
         for number, customer in enumerate(crowd.customers):
             crowd.send(customer)
-            if number % 2:  # the others are found by their references
+            if number % 2:  # discovery finds the others by their references
                 crowd.submit(customer)
         world.run_version(REPOSITORY)
         traffic.now("migrating")
@@ -172,7 +173,7 @@ def _completed(world: World, crowd: Crowd) -> int:
 
 
 def last_release() -> str:
-    """Return the newest tag, or the commit that added the newest release notes where there is none."""
+    """Return the newest tag. Without tags, return the commit that added the newest release notes."""
     for command in (
         ["git", "describe", "--tags", "--abbrev=0"],
         ["git", "log", "--diff-filter=A", "--max-count=1", "--format=%h", "--", "docs/releases"],
@@ -184,7 +185,7 @@ def last_release() -> str:
 
 
 def main() -> int:
-    """Run the drill from PREVIOUS, and print its figures as JSON."""
+    """Run the drill from PREVIOUS; print its figures as JSON."""
     with tempfile.TemporaryDirectory(prefix="quittance-upgrade-") as name:
         figures = drill(Path(name), os.environ.get("PREVIOUS") or last_release())
     print(json.dumps(asdict(figures), indent=2))

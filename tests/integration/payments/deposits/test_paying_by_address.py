@@ -1,4 +1,7 @@
-"""A plain transfer from any account to the deposit address completes the request, and a sweep of it pays nothing."""
+"""A plain transfer from any account to the deposit address completes the request.
+
+Sweeping it counts as no payment.
+"""
 
 import json
 from collections.abc import Callable
@@ -23,7 +26,7 @@ Make = Callable[..., PaymentRequest]
 def world(local_chain: LocalChain, chain: Chain, merchant: Merchant) -> DepositWorld:
     world = DepositWorld(local_chain)
     world.prepare()
-    local_chain.rpc("anvil_mine", "0x60")  # the factory has to be finalized
+    local_chain.rpc("anvil_mine", "0x60")  # the factory's block must be final
     Merchant.objects.filter(pk=merchant.pk).update(deposit_addresses=True)
     DiscoveryCursor.objects.create(chain=chain, next_block=int(local_chain.rpc("eth_blockNumber"), 16) + 1)
     return world
@@ -133,7 +136,7 @@ def test_page_sweeps_requested_tokens_and_others(
     for asset in (requested, other):
         [transaction] = json.loads(asset.unsigned)
         [estimate] = asset.transactions
-        # The estimate alone is enough gas: with less, the factory rejects the transaction.
+        # The estimate alone is enough gas. With less, the factory rejects the transaction.
         gas = int(estimate.gas.replace(",", ""))
         assert world.succeeded(transaction["to"], bytes.fromhex(transaction["data"][2:]), gas=gas)
     recipient = request_.recipient_address

@@ -1,4 +1,4 @@
-"""Native coin that reaches the deposit address completes the request, however it was sent, and counts once."""
+"""Native coin at the deposit address completes the request, however it was sent, and counts once."""
 
 import pytest
 from eth_abi.abi import encode
@@ -20,7 +20,7 @@ ETHER = 10**18
 def world(local_chain: LocalChain, chain: Chain, merchant: Merchant) -> DepositWorld:
     world = DepositWorld(local_chain)
     world.prepare()
-    local_chain.rpc("anvil_mine", "0x60")  # the factory has to be finalized
+    local_chain.rpc("anvil_mine", "0x60")  # the factory's block must be final
     Merchant.objects.filter(pk=merchant.pk).update(deposit_addresses=True)
     DiscoveryCursor.objects.create(chain=chain, next_block=int(local_chain.rpc("eth_blockNumber"), 16) + 1)
     return world
@@ -28,7 +28,7 @@ def world(local_chain: LocalChain, chain: Chain, merchant: Merchant) -> DepositW
 
 @pytest.fixture
 def request_(public: Api, world: DepositWorld, merchant: Merchant, ether: Token) -> PaymentRequest:
-    """A request for 1 ETH whose deposit address is shown."""
+    """A request for 1 ETH whose page has shown its deposit address."""
     merchant.refresh_from_db()
     request = make_request(merchant, ether, "1", new_address())
     shown = public.post(f"/api/public/payment-requests/{request.pk}/deposit-address", {})
@@ -39,7 +39,7 @@ def request_(public: Api, world: DepositWorld, merchant: Merchant, ether: Token)
 
 
 def batch_of(to: str, data: bytes = b"") -> bytes:
-    """Return the call of a BatchPayer that makes one call with 1 ETH."""
+    """Return a BatchPayer call that makes one inner call with 1 ETH."""
     selector = keccak(text="run((address,uint256,bytes,bool)[])")[:4]
     return selector + encode(["(address,uint256,bytes,bool)[]"], [[(to, ETHER, data, False)]])
 

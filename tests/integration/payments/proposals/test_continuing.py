@@ -1,4 +1,4 @@
-"""What executed a proposal is verified like any transaction, whatever happens to its block afterwards."""
+"""A proposal's execution is verified like any transaction, even if its block is reorganised away."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -67,7 +67,7 @@ def test_reopened_execution_that_is_gone_holds_nothing(world: World, ask: Ask, p
 def test_transaction_that_is_mined_again_keeps_its_first_block(
     world: World, ask: Ask, public: Api, chain: Chain, logs_again: bool
 ) -> None:
-    """The bundler's own account logged the id the first time; the payment in its bundle counts both times."""
+    """The bundler's account logged the id in the first block. The payment in the bundle counts both times."""
     chain.confirmations = "5"
     chain.save()
     request, clock, payer, other = ask(), Clock(), world.account(), world.account()
@@ -100,7 +100,7 @@ def test_transaction_that_is_mined_again_keeps_its_first_block(
 def test_hash_that_an_account_logged_as_its_proposal_counts(
     world: World, ask: Ask, public: Api, api: Api, name: bytes, found_by: str
 ) -> None:
-    """A thief sees the transaction before our nodes do, and submits its hash as the id of a proposal."""
+    """A thief sees the transaction before our nodes do, and submits its hash as a proposal's id."""
     request, clock, thief = ask(), Clock(), Account.create().address
     customer = Customer(public, request)
     customer.build(customer.route(world.chain.payer))
@@ -130,7 +130,10 @@ def test_hash_that_an_account_logged_as_its_proposal_counts(
 def test_hash_that_an_account_logged_in_a_real_payment_counts(
     world: World, ask: Ask, public: Api, api: Api, found_by: str
 ) -> None:
-    """The thief pays a little in the transaction that logs the customer's hash, so that its payment completes."""
+    """In one transaction, the thief pays a small amount and logs the customer's hash.
+
+    So the thief's payment completes.
+    """
     request, clock = ask(), Clock()
     customer, thief, other = Customer(public, request), world.account(), world.account()
     raw = world.chain.sign(unsigned(world.chain, request), world.stranger())

@@ -1,4 +1,4 @@
-"""How the search for an execution ends: it failed, was reorganised away, or never came."""
+"""The search for an execution ends if the execution failed, was reorganised away or never came."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -24,7 +24,7 @@ FAILING = "The account's call failed; waiting for confirmations."
 
 
 def fails(kind: str) -> dict[str, int]:
-    """Return the options with which a call that fails is executed all the same."""
+    """Return the options that have a failing call executed anyway."""
     return {"safe_gas": 100_000} if kind.startswith("safe") else {}
 
 
@@ -56,7 +56,7 @@ def test_failed_execution_decides_at_the_required_depth(
 
 
 def empty(world: World, address: str) -> None:
-    """Have the account lose all its tokens, without its signers."""
+    """Remove all tokens from the account, without its signers."""
     rpc, balance = world.chain.rpc, world.chain.token_balance(world.chain.usdc, address)
     rpc("anvil_impersonateAccount", address)
     data = "0xa9059cbb" + ("dead" * 10).rjust(64, "0") + hex(balance)[2:].rjust(64, "0")

@@ -1,4 +1,4 @@
-"""A proposal whose completed execution was reorganised away is searched for again."""
+"""If a completed execution is reorganised away, the service searches for its proposal again."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ Ask = Callable[..., PaymentRequest]
 
 
 def gone(world: World, customer: Customer, kind: str, clock: Clock) -> tuple[Proposed, Payment]:
-    """Have a proposal executed, and its transaction reorganised away after completion."""
+    """Execute a proposal and complete its payment, then reorganise its transaction away."""
     proposed, payment = customer.propose(accounts(world, kind))
     before = world.chain.rpc("evm_snapshot")
     proposed.execute()

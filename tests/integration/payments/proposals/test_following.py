@@ -1,4 +1,4 @@
-"""The id that a contract account's wallet returns instead of a hash is followed to its execution."""
+"""A contract account's wallet returns an id instead of a hash. The service finds the execution by this id."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A database of 60,000 requests with their payments, events and deliveries, in which some rows are rare."""
+"""A database of 60,000 requests with payments, events and deliveries. Some kinds of rows are rare."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,9 +30,9 @@ _KEYS = """
     SELECT merchant_id, external_id, '', 201, '', now() + row_number() OVER () * interval '10 seconds'
     FROM payments_paymentrequest
 """
-# Some rows need attention, and some work is due.
+# A few rows need attention or are due.
 _RARE = (
-    # One chain has a single token, which is rare.
+    # One chain has only one token, which few requests use.
     "CREATE TEMPORARY TABLE rare ON COMMIT DROP AS SELECT chain_id, token_id FROM payments_paymentrequest"
     " GROUP BY 1, 2 ORDER BY count(*) LIMIT 1",
     "CREATE TEMPORARY TABLE common ON COMMIT DROP AS SELECT chain_id, token_id FROM payments_paymentrequest"
@@ -66,7 +66,7 @@ _RARE = (
 
 
 class Sample:
-    """The filled database: an ordinary merchant, and an ordinary row of each kind."""
+    """The filled database, with a typical merchant and a typical row of each kind."""
 
     def __init__(self) -> None:
         self.now = timezone.now()
@@ -87,13 +87,13 @@ class Sample:
 
 @pytest.fixture(scope="module")
 def sample(django_db_setup: None, django_db_blocker: Any) -> Iterator[Sample]:
-    """The filled database; nothing of it is left afterwards."""
+    """The filled database, which is rolled back at the end."""
     with django_db_blocker.unblock(), transaction.atomic():
         generate(SIZE, lambda _: None, vacuum=False)
         with connection.cursor() as cursor:
             for statement in (_ROUTES, _KEYS, *_RARE, "ANALYZE"):
                 cursor.execute(statement)
-        # Once for all tests: each of them would check the foreign keys of all these rows at its end.
+        # Check once here. Otherwise each test would check the foreign keys of all rows at its end.
         connection.check_constraints()
         yield Sample()
         transaction.set_rollback(True)

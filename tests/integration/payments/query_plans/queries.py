@@ -1,6 +1,6 @@
-"""The query that each index of the large tables serves, and those that run as prepared statements.
+"""The query that each index of the large tables serves, and the queries that run as prepared statements.
 
-An index that is added later needs a query here, or it has no reason to be written with each row.
+A new index needs a query here. Without one, it would only make writes slower.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def a_list(at: Sample, conditions: dict[str, Any]) -> list[PaymentRequest]:
 
 
 Query = Callable[[Sample], Any]
-# Index, what needs it, and that query.
+# Each entry: the index, the feature that needs it, and the query.
 REQUESTS: list[tuple[str, str, Query]] = [
     ("payments_paymentrequest_pkey", "get", lambda at: lifecycle.lock_request(at.request.pk)),
     (

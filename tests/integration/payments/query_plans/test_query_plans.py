@@ -1,6 +1,6 @@
-"""Each index of the large tables serves a query that is named here, and no hot query reads a large table whole.
+"""Each index of the large tables serves a query that is listed here. No frequent query reads a whole large table.
 
-The planner decides by itself, over 60,000 requests with their payments, events and deliveries.
+The planner chooses freely, with 60,000 requests and their payments, events and deliveries.
 """
 
 import json
@@ -46,7 +46,7 @@ LARGE = {
 
 
 def asked(query: Query, at: Sample) -> list[tuple[str, Any]]:
-    """Return what a query or a sweep asks the database; what it changes is undone."""
+    """Return the SQL statements of a query or a sweep; roll back its changes."""
     statements: list[tuple[str, Any]] = []
 
     def listen(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -112,14 +112,14 @@ def test_generic_plan_of_a_statement_reads_no_table_whole(sample: Sample, name: 
 
 
 def is_small(table: str) -> bool:
-    """Return whether it is the partition of the week that has just begun, or of one that comes."""
+    """Return whether the table is the partition of this week, which has just begun, or of a later one."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT reltuples FROM pg_class WHERE oid = %s::regclass", [table])
         return table not in LARGE and cursor.fetchone()[0] < 5000
 
 
 def table_of(node: dict[str, Any]) -> str:
-    """Return the table that the node reads, of a partition its whole table's name."""
+    """Return the table that the node reads. For a partition, return the partitioned table."""
     relation = str(node["Relation Name"])
     return next((part.table for part in partitions() if part.name == relation), relation)
 
@@ -154,7 +154,7 @@ def test_a_body_is_read_from_one_partition(sample: Sample) -> None:
 
 
 def test_creating_a_request_writes_thirteen_indexes() -> None:
-    """Eleven hold all requests, one those with an order number, and one those that are active."""
+    """Eleven cover all requests, one covers those with an order number, and one covers active requests."""
     partial = ["payment_request_by_order", "payment_request_due_for_expiry"]
     with connection.cursor() as cursor:
         cursor.execute(

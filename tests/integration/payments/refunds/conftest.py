@@ -1,4 +1,4 @@
-"""A request that is paid in full, and refunds of it by the API."""
+"""A fully paid request, and a function that creates refunds of it by the API."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ def paid(request_for: Callable[..., PaymentRequest], local_chain: LocalChain) ->
 
 @pytest.fixture
 def refund(api: Api, paid: PaymentRequest) -> Callable[..., dict[str, Any]]:
-    """Return a maker of refunds of the paid request, to the customer's wallet unless said otherwise."""
+    """Return a function that refunds the paid request, by default to the customer's wallet."""
 
     def make(**body: Any) -> dict[str, Any]:
         answer = api.post(f"/api/payment-requests/{paid.id}/refunds", {"recipient_address": CUSTOMER, **body})

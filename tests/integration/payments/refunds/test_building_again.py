@@ -1,4 +1,4 @@
-"""On a real chain, a failed refund that is built again and another refund of the same money never both go out."""
+"""A failed refund is built again while another refund of the same money exists. On a real chain, only one is paid."""
 
 from collections.abc import Callable
 from threading import Thread
@@ -38,7 +38,7 @@ def build(api: Api, refund: dict[str, Any], chain: LocalChain) -> Any:
 
 
 def left(request: PaymentRequest) -> int:
-    """What can be refunded of the request."""
+    """Return the amount of the request that can still be refunded."""
     return refundable(PaymentRequest.objects.get(pk=request.pk)).left
 
 
@@ -48,7 +48,7 @@ def code(answer: Any) -> tuple[int, str]:
 
 @pytest.fixture
 def failed(api: Api, local_chain: LocalChain, refund: Refunding) -> dict[str, Any]:
-    """A refund of everything, of which the merchant submitted a transfer that is not its own."""
+    """A failed refund of the full amount. The merchant submitted another transfer's hash for it."""
     made = refund()
     plain = local_chain.transfer(local_chain.usdc, CUSTOMER, 10_000_000)
     assert submit(api, made, plain) == "failed"
@@ -134,7 +134,7 @@ def test_concurrent_refunds_and_builds_never_exceed_the_payment(
             return Thread(target=run, args=("build", lambda api: build(api, failed, local_chain)))
         return Thread(target=run, args=("create", lambda api: create(api, paid, amount="6")))
 
-    for _ in range(10):  # twenty at a time: the database takes a hundred connections in all
+    for _ in range(10):  # twenty at a time: the database allows a hundred connections
         threads = [thread(number) for number in range(20)]
         for each in threads:
             each.start()
@@ -151,7 +151,7 @@ def test_concurrent_refunds_and_builds_never_exceed_the_payment(
 def test_idempotency_key_never_replays_an_unsigned_transaction(
     api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refunding
 ) -> None:
-    """A replayed one would send 20.00 of 10.00 once its refund is cancelled and another one is paid."""
+    """A replayed transaction would send 20.00 of 10.00, if its refund was cancelled and another one was paid."""
     before = local_chain.token_balance(local_chain.usdc, CUSTOMER)
     first = refund()
     path, body = f"/api/refunds/{first['id']}/build", {"wallet_address": local_chain.payer}

@@ -1,4 +1,4 @@
-"""The customer names a refund's address on its page and signs for it with the wallet that paid."""
+"""On the refund's page, the customer enters an address and signs for it with the wallet that paid."""
 
 import html
 import re
@@ -41,7 +41,7 @@ def signed(key: str, text: str) -> str:
 
 
 def post(path: str, **fields: str) -> Any:
-    """Send a form as a browser does."""
+    """Send a form as a browser does, without scripts."""
     return Client().post(
         path, urlencode(fields), content_type="application/x-www-form-urlencoded", follow=False
     )
@@ -70,7 +70,7 @@ def unchanged(refund: Refund) -> None:
 
 
 def no_wallet_signs(refund: Refund, key: str) -> None:
-    """Check that the page says so before this wallet signs, and that its signature names no address."""
+    """Check that the page rejects the wallet before it signs, and that its signature sets no address."""
     page = post(f"{path_of(refund)}/address", wallet_address=CUSTOMER)
     assert page.status_code == 409
     assert "The shop can enter it for you" in page.content.decode()
@@ -178,7 +178,7 @@ def test_unpayable_address_is_rejected_beside_its_field(refund: Refund, address:
 
 
 def by_swap(paid: PaymentRequest, sender: str, wallet: str | None = None) -> None:
-    """Let the request's payment be a swap that `sender` sent, by a route for `wallet`."""
+    """Turn the request's payment into a swap that `sender` sent, with a route for `wallet`."""
     payment = paid.payments.get()
     if wallet is not None:
         payment.route = Route.objects.create(
@@ -207,7 +207,7 @@ def test_swap_of_one_wallet_has_a_signer_and_of_several_none(
 def test_strangers_coin_beside_unknown_swap_names_no_address(
     api: Api, local_chain: LocalChain, paid: PaymentRequest
 ) -> None:
-    """The same bundler brought the swap of a smart wallet, for which nobody can sign, and the stranger's coin."""
+    """A bundler sent the swap of a smart wallet, which can't sign, and also the stranger's coin."""
     by_swap(paid, local_chain.payer, CUSTOMER)
     stranger = look_until_decided(submit(paid, pay(local_chain, paid, 1)), Clock())
     assert (stranger.status, stranger.from_address) == ("completed", local_chain.payer)
@@ -220,7 +220,10 @@ def test_strangers_coin_beside_unknown_swap_names_no_address(
 def test_relayer_with_own_swap_beside_proof_names_no_address(
     local_chain: LocalChain, paid: PaymentRequest, refund: Refund
 ) -> None:
-    """It began as the relayer's swap, and counts as another wallet's payment since that wallet's proof came."""
+    """The payment began as the relayer's swap.
+
+    Since another wallet's proof came, it counts as that wallet's payment.
+    """
     by_swap(paid, CUSTOMER, CUSTOMER)
     Payment.objects.filter(request=paid).update(bound_by="payer")
     assert payer_of(refund).address == local_chain.payer
@@ -288,7 +291,7 @@ def test_contract_account_signs_by_owner_not_by_relayer(
     browser = Bare(created)
     page, text = browser.text_for(safe.address)
     assert browser.send(page, signature=sign(text, safe.key)).status_code == 303
-    # The chain's payer brings the safe's own transfer to the chain.
+    # The chain's payer sends the safe's transfer to the chain.
     sent = safe.send(safe.execution(local_chain.usdc, transfer_data(local_chain.recipient, request.amount)))
     assert look_until_decided(browser.paste(sent), Clock()).status == "completed"
     api.post(f"/api/payment-requests/{request.id}/refunds", {"amount": "2.5"})

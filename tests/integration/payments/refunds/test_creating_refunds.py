@@ -1,4 +1,4 @@
-"""Creating, reading and cancelling refunds by the API."""
+"""Refunds are created, read and cancelled by the API."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Refunding = Callable[..., dict[str, Any]]
 
 
 def funded_wallet(chain: LocalChain) -> tuple[str, str]:
-    """Return the key and address of a new wallet with some ether."""
+    """Return the private key and address of a new wallet with some ether."""
     account = Account.create()
     chain.rpc("anvil_setBalance", account.address, hex(10**18))
     return account.key.hex(), account.address
@@ -35,7 +35,7 @@ def path(request: PaymentRequest) -> str:
 
 
 def refused(answer: Any, status: int, code: str, param: str | None = None) -> str:
-    """Check a refusal and that no refund was stored; return its message."""
+    """Check the rejection, and that no refund was stored; return the message."""
     assert answer.status_code == status, answer.content
     error = answer.json()["error"]
     assert (error["code"], error.get("param")) == (code, param)
@@ -273,7 +273,7 @@ def test_two_hundred_threads_refund_no_more_than_was_paid(
         finally:
             connection.close()
 
-    for _ in range(10):  # twenty at a time: the database takes a hundred connections in all
+    for _ in range(10):  # twenty at a time: the database allows a hundred connections
         threads = [Thread(target=create) for _ in range(20)]
         for thread in threads:
             thread.start()

@@ -1,4 +1,4 @@
-"""Payments, refunds, cancellations and acceptances of one request, all at the same moment."""
+"""One request gets payments, refunds, cancellations and acceptances, all at the same moment."""
 
 import random
 import secrets
@@ -45,7 +45,7 @@ def refunds_of(request: PaymentRequest) -> list[Any]:
 
 
 def send(api: Api, chain: LocalChain, refund: Refund) -> None:
-    """The merchant signs and sends the refund, and submits its hash."""
+    """As the merchant, sign and send the refund; submit its hash."""
     built = api.post(f"/api/refunds/{refund.pk}/build", {"wallet_address": chain.payer})
     assert built.status_code == 200, built.content
     sent = chain.send(built.json()["transaction"])
@@ -92,7 +92,7 @@ def test_200_threads_leave_one_request_consistent_with_the_chain(
     jobs += [lambda: cancel_request(request.pk, actor="test")] * (THREADS - len(jobs))
     random.Random(1).shuffle(jobs)
     assert len(jobs) == THREADS
-    # Twice: refunds need a request that has ended, which the first round brings about.
+    # Two rounds: refunds need a request that has ended, and the first round ends it.
     for _ in range(2):
         results = at_once(jobs)
         assert {type(result) for result in results if isinstance(result, Exception)} <= {ApiError}

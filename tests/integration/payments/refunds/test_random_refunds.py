@@ -1,4 +1,7 @@
-"""Random sequences of payments, refunds and reorganisations on a real chain: what went back is what the chain says."""
+"""Random payments, refunds and reorganisations on a real chain.
+
+The refunded amounts are always those on the chain.
+"""
 
 import os
 import uuid
@@ -24,7 +27,10 @@ ASKED = 1_000
 
 @dataclass
 class Sequence:
-    """A request, where its refunds go, and by the refund's id what is built and what was sent, as a raw transaction."""
+    """A request and the address for its refunds.
+
+    By refund id: the built transactions, and the raw transactions that were sent.
+    """
 
     api: Api
     chain: LocalChain
@@ -34,12 +40,12 @@ class Sequence:
     built: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def refunds(self) -> list[dict[str, Any]]:
-        """Return the refunds as the API shows them, oldest first."""
+        """Return the refunds from the API, oldest first."""
         shown = self.api.get(f"/api/payment-requests/{self.request.id}/refunds").json()["data"]
         return sorted(shown, key=lambda each: str(each["created_at"]))
 
     def one_that_is(self, which: int, *statuses: str) -> dict[str, Any] | None:
-        """Return one of the refunds in these statuses."""
+        """Return a refund in one of these statuses; `which` selects it."""
         found = [each for each in self.refunds() if each["status"] in statuses]
         return found[which % len(found)] if found else None
 
@@ -49,14 +55,14 @@ class Sequence:
 
 
 def pay_some(sequence: Sequence, _which: int, units: int) -> None:
-    """The customer pays some of it, or more than was asked for."""
+    """The customer pays a part of the amount, or too much."""
     sequence.request.refresh_from_db()
     if sequence.request.status == "active":
         look_until_decided(submit(sequence.request, pay(sequence.chain, sequence.request, units)), Clock())
 
 
 def refund(sequence: Sequence, which: int, units: int) -> None:
-    """The merchant creates a refund of a part of what was paid, or of all that is left; it may be too much."""
+    """The merchant creates a refund of a part of the payment, or of the rest. The amount may be too large."""
     sequence.request.refresh_from_db()
     part = 1 + units % max(sequence.request.amount_paid, 1)
     amount = {"amount": f"{part / 10**6:.6f}"} if which % 3 else {}
@@ -65,14 +71,14 @@ def refund(sequence: Sequence, which: int, units: int) -> None:
 
 
 def cancel(sequence: Sequence, which: int, _units: int) -> None:
-    """The merchant cancels a refund, and doesn't sign what was built for it."""
+    """The merchant cancels a refund and never signs its built transaction."""
     if chosen := sequence.one_that_is(which, "ready"):
         sequence.api.post(f"/api/refunds/{chosen['id']}/cancel")
         sequence.built.pop(chosen["id"], None)
 
 
 def build(sequence: Sequence, which: int, _units: int) -> dict[str, Any] | None:
-    """The service builds a refund, also one that failed before; the merchant signs it later."""
+    """The service builds a refund, which may have failed before. The merchant signs it later."""
     chosen = sequence.one_that_is(which, "failed") or sequence.one_that_is(which, "ready")
     if chosen is None:
         return None
@@ -85,7 +91,7 @@ def build(sequence: Sequence, which: int, _units: int) -> dict[str, Any] | None:
 
 
 def send(sequence: Sequence, which: int, units: int) -> None:
-    """The merchant signs what the service built; sometimes the refund is cancelled before it is sent."""
+    """The merchant signs the built transaction. Sometimes the refund is cancelled before the transaction is sent."""
     ready = sequence.one_that_is(which, "ready")
     chosen = ready if ready and ready["id"] in sequence.built else build(sequence, which, units)
     if chosen is None:
@@ -99,7 +105,7 @@ def send(sequence: Sequence, which: int, units: int) -> None:
 
 
 def lose(sequence: Sequence, which: int, units: int) -> None:
-    """The block of the newest refund vanishes; sometimes the transaction is mined again."""
+    """The newest refund's block is reorganised away. Sometimes its transaction is mined again."""
     chosen = sequence.one_that_is(-1, "completed")
     newest = sequence.chain.rpc("eth_getBlockByNumber", "latest", False)["transactions"]
     if chosen is None or chosen["transaction_hash"] not in newest:

@@ -1,4 +1,4 @@
-"""A refund is built, sent, found and verified on a real chain as a payment is, and consumed once."""
+"""On a real chain, a refund is built, sent, found and verified like a payment, and counts once."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ Refunding = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def from_here(chain: Chain, local_chain: LocalChain) -> None:
-    """The search begins at the next block, whatever other tests have put on the chain."""
+    """Discovery starts at the next block, so that it doesn't find transactions of other tests."""
     height = int(local_chain.rpc("eth_blockNumber"), 16)
     DiscoveryCursor.objects.create(chain=chain, next_block=height + 1)
 
@@ -42,7 +42,7 @@ def built(api: Api, refund: dict[str, Any], wallet: str) -> dict[str, Any]:
 
 
 def sent(api: Api, chain: LocalChain, refund: dict[str, Any]) -> str:
-    """Build the refund's transaction for the payer's wallet, which plays the merchant's, and send it."""
+    """Build the refund's transaction for the payer's wallet, which is the merchant's in these tests, and send it."""
     return chain.send(built(api, refund, chain.payer))
 
 
@@ -51,7 +51,7 @@ def carrier_of(refund: dict[str, Any]) -> PaymentRequest:
 
 
 def submit_freely(request: PaymentRequest, hash_: str) -> Payment:
-    """Store the hash although it is consumed, as if it had been submitted before that."""
+    """Store a consumed hash as if it had been submitted before it was consumed."""
     return new_payment(request=request, chain=request.chain, transaction_hash=hash_)
 
 
@@ -148,7 +148,10 @@ def test_failed_refund_is_not_built_after_its_amount_is_taken(
 def test_failed_refund_page_offers_no_amount_of_another_refund(
     api: Api, public: Api, local_chain: LocalChain, usdc: Token, refund: Refunding
 ) -> None:
-    """Its transaction would go out beside the other's: more than what was paid."""
+    """The page shows the failed refund's transaction.
+
+    If it were sent too, more than the payment would be refunded.
+    """
     made = refund()
     carrier = carrier_of(made)
     plain = local_chain.transfer(local_chain.usdc, CUSTOMER, 10_000_000)
@@ -313,7 +316,7 @@ def test_its_page_is_open_to_sign(public: Api, refund: Refunding) -> None:
 def test_recipient_contract_can_not_fail_a_received_refund(
     api: Api, local_chain: LocalChain, merchant: Merchant, ether: Token
 ) -> None:
-    """It sends a token of its own when it is paid; the merchant would be asked to refund once more."""
+    """When it receives the refund, the contract sends its own token. This must not look like a failed refund."""
     paid = make_request(merchant, ether, "0.01", local_chain.recipient)
     look_until_decided(submit(paid, pay(local_chain, paid)), Clock())
     customers = deploy.deploy_contract(local_chain.url, "Accomplice", key=local_chain.payer_key)
@@ -352,7 +355,7 @@ def test_refund_of_inactive_token_is_found_and_verified(
 def test_transfer_to_the_old_address_is_found_and_counts(
     api: Api, local_chain: LocalChain, refund: Refunding, paid: PaymentRequest, from_here: None
 ) -> None:
-    """The merchant's wallet opened the page's wallet link before the address was changed."""
+    """The merchant opened the page's wallet link before the address was changed."""
     made = refund()
     old = carrier_of(made)
     assert Api().get(f"/pay/{old.shortcode}").status_code == 200

@@ -19,7 +19,7 @@ def world(
 
 @pytest.fixture
 def own_world(chain: Chain, merchant: Merchant, public: Api, settings: Any) -> Any:
-    """The same on a chain of its own, whose clock and blocks the test may change."""
+    """The sponsoring world on a separate chain. Tests can change its clock and blocks."""
     running = anvil.start(chain_id=chain.pk)
     try:
         Chain.objects.filter(pk=chain.pk).update(rpc_urls=[running.url])

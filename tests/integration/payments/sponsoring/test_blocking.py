@@ -1,4 +1,4 @@
-"""Payers who want to block a chain's gas account, so that the payments of others are not sent."""
+"""Malicious payers try to block a chain's gas account, so that it sends no payments of others."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -7,16 +7,20 @@ from typing import Any
 import pytest
 from eth_account import Account
 
+from chains.client import ChainError
 from chains.models import Token
 from demo.contracts import deploy
 from payments.models import Authorization, Payment, Relay
 from payments.sponsoring import relaying, terms
 from tests.support.payments.sponsoring import COINS, RULES, SponsoringWorld
 from tests.support.payments.world import look_until_decided, pay, submit
+from tests.verifying import relay_due
+
+FAILED = "a signed transfer could not be relayed"
 
 
 def emptied(world: SponsoringWorld) -> Payment:
-    """Return the payment of a new payer who empties its account after the simulation."""
+    """Return the payment of a new payer. The payer empties its account after the simulation."""
     payer = Account.create()
     deploy.mint(world.chain.url, world.token.contract_address, payer.address, 10 * 10**6)
     request = world.request()
@@ -48,8 +52,69 @@ def test_emptied_accounts_do_not_hold_up_others(
     assert Relay.objects.count() == 1
 
 
+def test_unreadable_signature_holds_up_no_others(
+    world: SponsoringWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = world.pay(world.request())
+    Authorization.objects.update(signature=b"")
+    payment = world.work_until_decided(world.pay(world.request()), passes=5)
+    assert payment.status == "completed"
+    broken.refresh_from_db()
+    assert (broken.status, Relay.objects.count()) == ("pending", 1)
+    assert FAILED in caplog.messages
+    assert {getattr(each, "payment_id", broken.pk) for each in caplog.records if each.exc_info} == {broken.pk}
+
+
+def test_unreadable_signature_is_tried_less_and_less(
+    world: SponsoringWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.pay(world.request())
+    Authorization.objects.update(signature=b"")
+    for seconds, failures in ((0, 1), (3, 1), (3, 2), (600, 3), (25, 3), (10, 4)):
+        world.clock.forward(seconds=seconds)
+        relay_due(now=world.clock)
+        assert caplog.messages.count(FAILED) == failures
+
+
+def test_unreadable_transaction_holds_up_no_others(
+    own_world: SponsoringWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = own_world
+    payments = [world.pay(world.request())]
+    world.chain.rpc("evm_setAutomine", False)
+    world.work()
+    Relay.objects.update(unsigned={"maxFeePerGas": "unreadable"})
+    payments.append(world.pay(world.request()))
+    world.clock.forward(seconds=31)
+    world.work()
+    assert caplog.messages.count(FAILED) == 1
+    world.chain.rpc("evm_setAutomine", True)
+    world.chain.mine()
+    assert {world.work_until_decided(each).status for each in payments} == {"completed"}
+
+
+def test_transfer_without_a_response_goes_behind_others(
+    world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No node simulates it, for a reason of its own, and the pass ends."""
+    silent = world.pay(world.request())
+    relay = relaying._Pass._relay
+
+    def respond_to_others(self: Any, authorization: Authorization) -> bool:
+        if authorization.payment_id == silent.pk:
+            raise ChainError("no response")
+        return relay(self, authorization)
+
+    monkeypatch.setattr(relaying._Pass, "_relay", respond_to_others)
+    other = world.pay(world.request())
+    world.work()
+    assert not Relay.objects.exists()
+    world.clock.forward(seconds=15)
+    assert world.work_until_decided(other, passes=5).status == "completed"
+
+
 def test_relay_above_its_reservation_is_not_sent_too_cheap(own_world: SponsoringWorld, settings: Any) -> None:
-    """Below the base fee it would wait in the pool, and hold up every later nonce."""
+    """With a fee below the base fee, it would stay in the pool and block every later nonce."""
     world = own_world
     payment = world.pay(world.request())
     reserved = Authorization.objects.get().cost or 0
@@ -89,7 +154,7 @@ def test_transaction_that_no_node_takes_gets_higher_fees(
 
 
 def test_budget_that_is_spent_holds_up_no_later_nonce(own_world: SponsoringWorld, settings: Any) -> None:
-    """A transaction without room for higher fees gives its nonce to an empty one, which costs less."""
+    """If the budget has no room for higher fees, a cheaper empty transaction takes the nonce."""
     world = own_world
     first = world.pay(world.request())
     world.chain.rpc("evm_setAutomine", False)
@@ -118,7 +183,7 @@ def test_budget_that_is_spent_holds_up_no_later_nonce(own_world: SponsoringWorld
 
 
 def test_paid_request_is_not_paid_again_by_its_signature(world: SponsoringWorld) -> None:
-    """The customer pays from another wallet in another tab, before the signed transfer is sent."""
+    """Before the signed transfer is sent, the customer pays from another wallet in another tab."""
     request = world.request()
     deploy.mint(world.chain.url, world.token.contract_address, world.chain.payer, 10 * 10**6)
     signed = world.pay(request)
@@ -134,7 +199,10 @@ def test_paid_request_is_not_paid_again_by_its_signature(world: SponsoringWorld)
 
 
 def test_partly_paid_request_is_free_for_the_rest(world: SponsoringWorld) -> None:
-    """The signature is for more than what remains: it is not sent, and the customer can sign again."""
+    """The signed amount exceeds the remaining amount.
+
+    So the transfer is not sent, and the customer can sign again.
+    """
     request = world.request()
     deploy.mint(world.chain.url, world.token.contract_address, world.chain.payer, 10 * 10**6)
     signed = world.pay(request)
@@ -159,7 +227,7 @@ def test_rotated_key_sends_what_was_signed_before(world: SponsoringWorld, settin
 
 
 def test_recipient_that_empties_its_account_fails_no_relay(own_world: SponsoringWorld) -> None:
-    """To store a balance in place of none takes 17,100 gas more than the simulation of the relay."""
+    """The recipient had a balance in the simulation. To store a first balance takes 17,100 more gas."""
     world = own_world
     recipient = Account.create()
     request = world.request()
@@ -182,7 +250,7 @@ def test_recipient_that_empties_its_account_fails_no_relay(own_world: Sponsoring
 def test_few_signatures_of_a_request_are_waited_for(
     own_world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nodes are queried for each that was built, so building many costs us more than the builder."""
+    """Each built signature costs queries to the nodes. Without a limit, building many would be costly for us."""
     world = own_world
     monkeypatch.setattr(terms, "MAX_UNSIGNED", 2)
     request = world.request()
@@ -206,9 +274,9 @@ def test_token_that_fails_holds_up_no_other_token(own_world: SponsoringWorld) ->
     stuck, request = broken.pay(broken.request()), world.request()
     route, signature = world.signed(request)
     payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
-    world.broadcast(route, signature)  # only the token's state and logs show it
+    world.broadcast(route, signature)  # only the token's state and logs show this payment
     code = world.chain.rpc("eth_getCode", broken.token.contract_address, "latest")
-    world.chain.rpc("anvil_setCode", broken.token.contract_address, "0x60006000fd")  # as if it was paused
+    world.chain.rpc("anvil_setCode", broken.token.contract_address, "0x60006000fd")  # a paused token
     assert world.work_until_decided(payment).status == "completed"
     stuck.refresh_from_db()
     assert (stuck.status, Relay.objects.count()) == ("pending", 0)

@@ -1,10 +1,14 @@
-"""A signed transfer together with other states of its request, other transactions and other signatures."""
+"""Signed transfers combined with other statuses of the request, other transactions and other signatures."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from eth_abi.abi import encode
 
+from chains.client import ChainError
+from chains.facts.authorizations import Sent
+from chains.families import get_client
 from chains.families.evm.abi import selector
 from demo.contracts import deploy
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
@@ -19,7 +23,7 @@ from tests.verifying import relay_due
 
 
 def batched(world: SponsoringWorld, *signed: tuple[str, str]) -> str:
-    """Send several signed transfers in one transaction of a stranger; return its hash."""
+    """Send several signed transfers in one transaction from a stranger; return its hash."""
     calls = []
     for route, signature in signed:
         call = world.call_of(Authorization.objects.get(route=route), signature)
@@ -47,7 +51,7 @@ def credited(request: PaymentRequest) -> int:
 
 @pytest.mark.parametrize("first", ["signed", "unsigned"])
 def test_two_signatures_of_one_request_in_one_transaction(world: SponsoringWorld, first: str) -> None:
-    """The customer signed twice, and a stranger sent both: all of it is credited, once."""
+    """The customer signed twice, and a stranger sent both transfers. Each is credited once."""
     request = world.request()
     routes = [world.signed(request) for _ in range(2)]
     submitted = routes[0 if first == "signed" else 1]
@@ -75,7 +79,7 @@ def test_signatures_of_two_requests_in_one_transaction(world: SponsoringWorld) -
 
 
 def test_signature_beside_another_transfer_of_its_request(world: SponsoringWorld) -> None:
-    """The second transfer carries the request's reference: an overpayment, credited once each."""
+    """The second transfer has the request's reference. Each transfer is credited once, which is an overpayment."""
     request = world.request()
     route, signature = world.signed(request)
     world.submit(request, route, signature)
@@ -95,7 +99,7 @@ def test_signature_beside_another_transfer_of_its_request(world: SponsoringWorld
 
 
 def test_dropped_signature_that_is_mined_all_the_same_counts(world: SponsoringWorld, api: Api) -> None:
-    """The merchant cancelled; then the payer sent the transfer by another account."""
+    """The merchant cancels the request. Then the payer sends the signed transfer from another account."""
     request = world.request()
     route, signature = world.signed(request)
     payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
@@ -109,7 +113,7 @@ def test_dropped_signature_that_is_mined_all_the_same_counts(world: SponsoringWo
 
 
 def test_expired_signature_pays_late_what_was_mined_in_time(own_world: SponsoringWorld) -> None:
-    """A stranger's transaction was mined before the end, and the nodes show it only after the request expired."""
+    """A stranger's transaction is mined before the expiry. The nodes show it only after the request has expired."""
     world = own_world
     request = world.request(lifetime=timedelta(minutes=5))
     route, signature = world.signed(request)
@@ -123,7 +127,7 @@ def test_expired_signature_pays_late_what_was_mined_in_time(own_world: Sponsorin
 
 
 def test_payment_by_signature_and_by_transfer_overpay_once_each(world: SponsoringWorld) -> None:
-    """The relay is out when the customer pays by an ordinary transfer too."""
+    """The relay is already sent when the customer also makes an ordinary transfer."""
     request = world.request()
     signed = world.pay(request)
     relay_due(now=world.clock)
@@ -135,7 +139,7 @@ def test_payment_by_signature_and_by_transfer_overpay_once_each(world: Sponsorin
 
 
 def test_stuck_relay_of_a_paid_request_is_taken_back(own_world: SponsoringWorld) -> None:
-    """The base fee rises above its fees. Meanwhile the customer pays by an ordinary transfer."""
+    """The base fee rises above the relay's fees. Meanwhile the customer pays with an ordinary transfer."""
     world, chain = own_world, own_world.chain
     request = world.request()
     signed = world.pay(request)
@@ -161,15 +165,50 @@ def test_stuck_relay_of_a_paid_request_is_taken_back(own_world: SponsoringWorld)
     assert state(request) == ("completed", request.amount)
 
 
+@pytest.mark.parametrize("is_rejected", [True, False])
+def test_unsent_relay_of_a_paid_request_is_taken_back_at_once(
+    world: SponsoringWorld,
+    monkeypatch: pytest.MonkeyPatch,
+    is_rejected: bool,  # noqa: FBT001
+) -> None:
+    """It is stored, and a node rejects it or the worker dies. Then the customer pays by an ordinary transfer."""
+    request = world.request()
+    signed = world.pay(request)
+    before = world.chain.token_balance(world.token.contract_address, world.payer.address)
+    reader = type(get_client(world.row).authorizations)
+
+    def send(*_: Any, **__: Any) -> Sent:
+        if is_rejected:
+            return Sent.REJECTED
+        raise ChainError("no response")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reader, "send", send)
+        relay_due(now=world.clock)
+    assert Relay.objects.get().sent_at is None
+    deploy.mint(world.chain.url, world.token.contract_address, world.chain.payer, 10 * 10**6)
+    look_until_decided(submit(request, pay(world.chain, request)), world.clock)
+    world.clock.forward(seconds=15)
+    world.work()
+    relay = Relay.objects.get()
+    assert (relay.unsigned["to"], len(relay.hashes)) == (world.sponsor, 2)
+    other = world.work_until_decided(world.pay(world.request("1")))
+    assert (other.status, Relay.objects.latest("nonce").nonce) == ("completed", 1)
+    assert world.chain.token_balance(world.token.contract_address, world.payer.address) == before - 10**6
+    assert state(request) == ("completed", request.amount)
+    signed.refresh_from_db()
+    assert signed.is_open
+
+
 def test_payer_who_is_the_recipient_gets_no_sponsored_route(world: SponsoringWorld) -> None:
-    """A transfer to oneself pays nothing, but would cost the sponsor its fee."""
+    """A transfer from the recipient to itself pays nothing, but the sponsor would pay its fee."""
     request = world.request()
     PaymentRequest.objects.filter(pk=request.pk).update(recipient_address=world.payer.address)
     assert [each["sponsored"] for each in world.routes(request)] == [False]
 
 
 def test_refund_of_a_signed_payment_is_claimed_by_its_payer(world: SponsoringWorld) -> None:
-    """The account that sent the transfer, a stranger's here, has no claim to it."""
+    """A stranger's account sent the transfer. It can't claim the refund."""
     request = world.request()
     route, signature = world.signed(request)
     payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
@@ -184,7 +223,7 @@ def test_refund_of_a_signed_payment_is_claimed_by_its_payer(world: SponsoringWor
 def test_signature_inside_another_call_is_credited_by_each_kind(
     world: SponsoringWorld, each_kind: Nodes
 ) -> None:
-    """Also where no trace shows the call: the token's own log names the payer and the nonce."""
+    """This works without a trace of the call, because the token's own log names the payer and the nonce."""
     request = world.request()
     route, signature = world.signed(request)
     payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])

@@ -1,4 +1,4 @@
-"""Payers, merchants and nodes that want the gas account to pay for nothing. Each test measures what it costs."""
+"""Payers, merchants and nodes try to make the gas account pay for nothing. Each test measures the cost."""
 
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ from tests.threads import at_once
 
 
 def test_one_balance_pays_for_one_signature_at_a_time(world: SponsoringWorld) -> None:
-    """Signatures are free: without this limit, all but one of the relays would revert at the sponsor's cost."""
+    """Signatures cost nothing. Without this limit, all relays but one would revert at the sponsor's cost."""
     everything = world.chain.token_balance(world.token.contract_address, world.payer.address)
     first, second = (world.request(str(everything // 10**6)) for _ in range(2))
     signed = [(each, *world.signed(each)) for each in (first, second)]
@@ -30,7 +30,7 @@ def test_one_balance_pays_for_one_signature_at_a_time(world: SponsoringWorld) ->
 
 @pytest.mark.django_db(transaction=True)
 def test_signatures_submitted_at_once_share_one_balance(world: SponsoringWorld) -> None:
-    """Each of them passes the simulation, because none of the others is mined."""
+    """Each signature passes the simulation, because none of the other transfers is mined yet."""
     everything = world.chain.token_balance(world.token.contract_address, world.payer.address) // 10**6
     requests = [world.request(str(everything // 2)) for _ in range(6)]
     jobs = [
@@ -45,7 +45,7 @@ def test_signatures_submitted_at_once_share_one_balance(world: SponsoringWorld) 
 
 
 def test_mined_payment_leaves_the_balance_free(own_world: SponsoringWorld) -> None:
-    """The money of a relay in a block is gone already, and is not counted twice until the block is deep."""
+    """A mined relay has already reduced the balance. It must not be counted again until its block is deep."""
     world = own_world
     type(world.row).objects.update(confirmations="30")
     everything = world.chain.token_balance(world.token.contract_address, world.payer.address) // 10**6
@@ -62,13 +62,16 @@ def test_mined_payment_leaves_the_balance_free(own_world: SponsoringWorld) -> No
 
 
 def test_dead_signature_pays_no_tip_beyond_its_reservation(own_world: SponsoringWorld) -> None:
-    """A node that hides our transactions sees their fees rise; it could sell the dearest one to a block producer."""
+    """A node hides our transactions, so we raise their fees.
+
+    It could sell the most expensive one to a block producer.
+    """
     world = own_world
     payment = world.pay(world.request())
     world.chain.rpc("evm_setAutomine", False)
     world.work()
     reserved = Authorization.objects.get().cost or 0
-    Authorization.objects.update(ended_at=payment.created_at)  # as if it were dead
+    Authorization.objects.update(ended_at=payment.created_at)  # as if the signature had expired
     for _ in range(40):
         world.work(31)
     relay = Relay.objects.get()
@@ -79,7 +82,7 @@ def test_dead_signature_pays_no_tip_beyond_its_reservation(own_world: Sponsoring
 
 
 def test_transaction_above_the_price_is_not_raised(own_world: SponsoringWorld) -> None:
-    """A chain that stands still for an hour does not need higher fees."""
+    """If a chain produces no blocks for an hour, higher fees don't help."""
     world = own_world
     world.pay(world.request())
     world.chain.rpc("evm_setAutomine", False)
@@ -98,14 +101,17 @@ _MAGIC = "631626ba7e60e01b60005260206000f3"
 
 
 def delegate(world: SponsoringWorld, flag: str) -> str:
-    """Return a delegate that confirms every signature, and loops for all gas once there is coin at the flag."""
+    """Return a delegate that confirms every signature.
+
+    Once the address `flag` has coins, it uses all gas in a loop.
+    """
     address = Account.create().address
     world.chain.rpc("anvil_setCode", address, f"0x73{flag[2:]}31602957{_MAGIC}5b602956")
     return str(address)
 
 
 def delegated(world: SponsoringWorld, to: str, units: int = 10 * 10**6) -> tuple[Any, int]:
-    """Return a new payer with tokens that delegates to this code, and what that took of gas."""
+    """Return a new payer with tokens, who delegates to this code, and the gas that the setup took."""
     payer = Account.create()
     authorization = payer.sign_authorization({"chainId": world.row.pk, "address": to, "nonce": 0})
     transaction = {
@@ -126,7 +132,7 @@ def gas_of_relays(world: SponsoringWorld) -> list[int]:
 
 
 def test_code_that_burns_gas_bars_its_payer_before_finality(own_world: SponsoringWorld) -> None:
-    """One transfer of coin turns signatures that the simulation accepted into ones that burn all gas."""
+    """The simulation accepts the signatures. Then one transfer of coin makes each of them burn all gas."""
     world = own_world
     type(world.row).objects.update(confirmations="20")
     world.chain.mine(20)
@@ -141,7 +147,7 @@ def test_code_that_burns_gas_bars_its_payer_before_finality(own_world: Sponsorin
         world.chain.mine()
     gas = gas_of_relays(world)
     assert len(gas) == passes.MAX_WAITING_OF_PAYER
-    # Measured: 86,000 for the delegation and the tokens, 113,000 for each relay.
+    # Measured gas: 86,000 for the delegation and the tokens, 113,000 for each relay.
     assert their_gas > 80_000
     assert max(gas) < 120_000 < terms.MAX_GAS
     assert [each["sponsored"] for each in world.routes(world.request(), payer)] == [False]
@@ -149,7 +155,7 @@ def test_code_that_burns_gas_bars_its_payer_before_finality(own_world: Sponsorin
 
 
 def test_code_that_takes_too_much_gas_is_not_relayed(own_world: SponsoringWorld) -> None:
-    """It takes 104,000 gas to confirm a signature: with its margin, the limit would be above the maximum."""
+    """Confirming a signature takes 104,000 gas. With the margin, the gas limit would exceed the maximum."""
     world = own_world
     address = str(Account.create().address)
     world.chain.rpc("anvil_setCode", address, f"0x610fa05b600190038060035750{_MAGIC}")  # 4,000 rounds
@@ -161,7 +167,7 @@ def test_code_that_takes_too_much_gas_is_not_relayed(own_world: SponsoringWorld)
 
 
 def test_payer_who_empties_the_account_fails_few_relays(own_world: SponsoringWorld) -> None:
-    """One transaction of the payer makes all of its relays in the same block fail, whatever the number of them."""
+    """One transaction of the payer makes all relays for it in the same block fail."""
     world = own_world
     type(world.row).objects.update(confirmations="20")
     world.chain.mine(20)
@@ -184,7 +190,8 @@ def test_payer_who_empties_the_account_fails_few_relays(own_world: SponsoringWor
         world.chain.mine()
     gas = sorted(gas_of_relays(world))
     theirs = int(world.chain.rpc("eth_getTransactionReceipt", sent)["gasUsed"], 16)
-    # Measured: 30,000 for the payer's own transfer, 61,000 for each relay that failed, 88,000 for the one that paid.
+    # Measured gas: 30,000 for the payer's transfer, 61,000 for each failed relay, 88,000 for the successful
+    # one.
     assert len(gas) == passes.MAX_WAITING_OF_PAYER + 1
     assert max(gas[:-1]) < 65_000 < gas[-1]
     assert theirs < 35_000

@@ -1,4 +1,4 @@
-"""One of three nodes lies or hides something: no payment is lost, and nothing is held up."""
+"""One of three nodes lies or hides data. No payment is lost or delayed."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -14,7 +14,7 @@ from tests.support.payments.sponsoring import SponsoringWorld
 
 @pytest.fixture
 def liar(world: SponsoringWorld) -> Iterator[FaultProxy]:
-    """The first of three nodes, honest until the test breaks it."""
+    """The first of three nodes. It tells the truth until the test sets a fault."""
     with ExitStack() as stack:
         nodes = [stack.enter_context(proxying(world.chain.url)) for _ in range(2)]
         Chain.objects.filter(pk=world.row.pk).update(
@@ -25,7 +25,7 @@ def liar(world: SponsoringWorld) -> Iterator[FaultProxy]:
 
 
 def front_run(world: SponsoringWorld) -> tuple[Payment, str]:
-    """Return a signed payment whose transfer a stranger sent, and the stranger's transaction."""
+    """Return a signed payment whose transfer a stranger sent, and the hash of the stranger's transaction."""
     request = world.request()
     route, signature = world.signed(request)
     payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
@@ -60,7 +60,7 @@ def test_cancellation_that_one_node_hides_is_found(world: SponsoringWorld, liar:
 
 
 def swallow(exchange: Exchange) -> None:
-    """Accept transactions and pass none on."""
+    """Accept transactions, but forward none."""
     exchange.reply(
         [{"jsonrpc": "2.0", "id": each["id"], "result": "0x" + "11" * 32} for each in exchange.questions]
     )
@@ -82,7 +82,7 @@ def test_false_nonce_of_one_node_leaves_no_gap(world: SponsoringWorld, liar: Fau
 
 
 def test_price_of_one_node_is_bounded_by_the_budget(world: SponsoringWorld, liar: FaultProxy) -> None:
-    """Its tip would go to a block producer. A request gets a hundredth of the budget at most."""
+    """A block producer would earn the tip. A request can use a hundredth of the budget at most."""
     request = world.request()
     signed = world.signed(request)
     liar.break_with(forged("eth_maxPriorityFeePerGas", lambda _: hex(10**12)), "eth_maxPriorityFeePerGas")

@@ -1,4 +1,4 @@
-"""A payer with the token and no coin signs once, and the operator's account sends the transfer."""
+"""A payer with the token but no coin signs once, and the gas account sends the transfer."""
 
 import pytest
 from eth_account import Account
@@ -86,7 +86,7 @@ def test_another_signature_waits_for_the_live_one(world: SponsoringWorld) -> Non
 def test_unsponsored_route_takes_no_signature(world: SponsoringWorld) -> None:
     request = world.request()
     direct, sponsored = world.routes(request)
-    for route in (direct["id"], sponsored["id"]):  # the second one was not built
+    for route in (direct["id"], sponsored["id"]):  # no transaction was built for the second
         answer = world.submit(request, route, "0x" + "11" * 65, None)
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "route_expired")
 

@@ -1,4 +1,4 @@
-"""The wallet that signed a sponsored payment names a refund's address; the account that sent it can't."""
+"""The wallet that signed a sponsored payment can set a refund's address. The account that sent it can't."""
 
 from datetime import timedelta
 
@@ -17,7 +17,6 @@ SOON = timedelta(minutes=5)
 
 
 def refund_of(api: Api, request: PaymentRequest) -> Refund:
-    """Create a refund of the paid request without an address."""
     created = api.post(f"/api/payment-requests/{request.pk}/refunds", {"amount": "2.5"})
     assert created.json()["status"] == "requires_address", created.json()
     return Refund.objects.select_related("request__token", "request__chain", "request__merchant").get()

@@ -1,4 +1,4 @@
-"""The gas account: its nonces, fees and budget, and what happens when something is missing."""
+"""The gas account: its nonces, fees and budget, and its behaviour when one of these is missing."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -27,7 +27,7 @@ def decided(payment: Payment) -> tuple[str, str]:
 
 
 def send_by_payer(world: SponsoringWorld, to: str, units: int) -> None:
-    """Move tokens of the payer by a transaction of its own."""
+    """Move the payer's tokens with a transaction of the payer."""
     world.chain.rpc("anvil_setBalance", world.payer.address, hex(10**18))
     world.chain.transfer(world.token.contract_address, to, units, key="0x" + bytes(world.payer.key).hex())
 
@@ -49,10 +49,10 @@ def test_many_payments_have_nonces_without_a_gap(world: SponsoringWorld) -> None
 def test_transaction_that_was_stored_but_not_sent_is_sent_later(
     world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker dies between the two: another one sends the same bytes."""
+    """The worker dies after storing the transaction and before sending it. Another worker sends the same bytes."""
     payment = world.pay(world.request())
 
-    class Died(Exception):
+    class Died(BaseException):
         pass
 
     def die(*_: Any) -> None:
@@ -64,7 +64,7 @@ def test_transaction_that_was_stored_but_not_sent_is_sent_later(
             relay_due(now=world.clock)
     relay = Relay.objects.get()
     assert world.chain.rpc("eth_getTransactionByHash", relay.hashes[0]) is None
-    assert relay_due(now=world.clock) == 0  # the lease of the dead worker
+    assert relay_due(now=world.clock) == 0  # the dead worker's lease is still valid
     with connection.cursor() as cursor:
         cursor.execute("UPDATE payments_gasaccount SET lease_until = now() - interval '1 second'")
     world.work_until_decided(payment)
@@ -131,7 +131,7 @@ def test_account_without_coin_offers_no_relay(world: SponsoringWorld) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "sponsoring_unavailable")
     assert not Payment.objects.exists()
     request.refresh_from_db()
-    assert request.status == "active"  # the ordinary route is left
+    assert request.status == "active"  # the customer can still use the ordinary route
     assert world.routes(request)[0]["sponsored"] is False
 
 
@@ -156,7 +156,7 @@ def test_budget_is_reserved_and_returned(
     monkeypatch.setattr(authorizing, "_simulated_cost", lambda *_: cost)
 
     def submitted() -> int:
-        """Submit a signature that was built while there was enough; return the status."""
+        """Submit a signature that was built while the budget was sufficient; return the status."""
         request = world.request()
         signed = world.signed(request)
         settings.SPONSOR_DAILY_BUDGET = {world.row.pk: Decimal(cost * 102).scaleb(-18)}
@@ -165,7 +165,8 @@ def test_budget_is_reserved_and_returned(
         return int(status)
 
     first = world.pay(world.request())
-    # A request gets a hundredth of what others leave: with three reservations, there is less than that.
+    # A request can use a hundredth of the budget that other requests leave. After three reservations, that is
+    # too little.
     assert [submitted() for _ in range(3)] == [201, 201, 409]
     reserved = sum(each.cost or 0 for each in Authorization.objects.all())
     for payment in Payment.objects.all():
@@ -208,9 +209,9 @@ ORACLE = "0x420000000000000000000000000000000000000F"
 
 
 def charge_for_data(world: SponsoringWorld, fee: int, *, operator_fee: bool = False) -> None:
-    """Let the chain charge this fee for the data of each transaction, as its oracle returns it.
+    """Make the chain charge this fee for each transaction's data; its oracle returns the fee.
 
-    With `operator_fee`, the oracle returns the same for the operator's; without it, it has no such function.
+    With `operator_fee`, the oracle returns the same value as the operator fee. Without, it lacks that function.
     """
     data_fee_only = (
         "5f3560e01c6349948e0e14601157" + "5f5ffd" + "5b"
@@ -344,7 +345,7 @@ def test_reverted_relay_is_not_final_until_the_signature_ends(own_world: Sponsor
         world.work()
     relay = Relay.objects.get()
     assert (relay.succeeded, decided(payment)[0]) == (False, "processing")
-    assert payment.is_bound_unmined  # it still holds the request
+    assert payment.is_bound_unmined  # the payment still holds the request
     world.pass_time_on_chain(15 * 60)
     world.work()
     assert decided(payment) == ("failed", "authorization_expired")
@@ -352,7 +353,7 @@ def test_reverted_relay_is_not_final_until_the_signature_ends(own_world: Sponsor
 
 
 def test_our_clock_ends_no_signature(own_world: SponsoringWorld) -> None:
-    """After an outage, blocks with old times may still be to come."""
+    """After an outage, the nodes may still show blocks with old timestamps."""
     world = own_world
     payment = world.pay(world.request())
     world.chain.rpc("anvil_setBalance", world.sponsor, "0x0")
@@ -400,7 +401,7 @@ def test_unsent_signature_is_dropped_when_the_merchant_cancels(world: Sponsoring
 def test_sent_signature_holds_cancellation(
     world: SponsoringWorld, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Even if the node's answer was lost: it may have the transaction."""
+    """The node's response was lost, but the node may have the transaction."""
     request = world.request()
     payment = world.pay(request)
 

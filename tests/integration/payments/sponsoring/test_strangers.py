@@ -1,4 +1,4 @@
-"""A signature is worth the same in anyone's hands: it pays its own request alone."""
+"""Anyone can send a signature. It only pays its own request."""
 
 import pytest
 from eth_abi.abi import encode
@@ -37,7 +37,7 @@ def test_front_run_before_the_relay_pays_the_same_request(world: SponsoringWorld
 
 
 def test_front_run_of_a_sent_relay_pays_once(own_world: SponsoringWorld) -> None:
-    """The stranger pays more for its transaction, so that ours reverts after it in the same block."""
+    """The stranger's transaction has a higher fee. Ours comes after it in the same block, and reverts."""
     world, chain = own_world, own_world.chain
     request = world.request()
     route, signature = world.signed(request)
@@ -95,7 +95,7 @@ def test_front_run_after_a_reorganised_relay_pays_once(own_world: SponsoringWorl
 
 
 def test_thiefs_reference_behind_the_call_claims_nothing(world: SponsoringWorld) -> None:
-    """The thief has an order at the same shop, and sends the victim's signature with its own reference."""
+    """The thief has a request at the same shop, and sends the victim's signature with the thief's reference."""
     request = world.request()
     thiefs = make_request(world.merchant, world.token, "10", request.recipient_address)
     route, signature = world.signed(request)
@@ -185,7 +185,7 @@ def test_payer_can_not_use_one_signature_for_two_requests(world: SponsoringWorld
 
 @pytest.mark.parametrize("sender", ["payer", "stranger"])
 def test_payer_can_prove_no_authorized_transfer(world: SponsoringWorld, sender: str) -> None:
-    """What was signed for one order can't be claimed for another one by the wallet's proof."""
+    """The transfer was signed for one request. A payer proof can't claim it for another."""
     request = world.request()
     other = make_request(world.merchant, world.token, "10", request.recipient_address)
     route, signature = world.signed(request)
@@ -204,7 +204,7 @@ def test_payer_can_prove_no_authorized_transfer(world: SponsoringWorld, sender: 
 
 
 def front_running(world: SponsoringWorld, route: str, signature: str) -> tuple[str, str]:
-    """Return a stranger's transaction with the signed transfer, not sent yet, and its hash."""
+    """Return a stranger's transaction with the signed transfer, which is not sent yet, and its hash."""
     call = world.call_of(Authorization.objects.get(route=route), signature)
     raw = world.chain.sign(
         {
@@ -220,7 +220,7 @@ def test_hash_submitted_before_its_broadcast_is_credited_soon(
     world: SponsoringWorld,
     is_submitted: bool,  # noqa: FBT001
 ) -> None:
-    """While the nodes don't know it, it is checked more and more rarely; then the stranger broadcasts it."""
+    """While no node knows the hash, the delay between lookups grows. Then the stranger broadcasts the transaction."""
     request = world.request()
     route, signature = world.signed(request)
     raw, hash_ = front_running(world, route, signature)
@@ -237,7 +237,7 @@ def test_hash_submitted_before_its_broadcast_is_credited_soon(
 
 
 def broadcast_with_logs(world: SponsoringWorld, route: str, signature: str, logs: int) -> str:
-    """Send the signed transfer in a transaction that first writes so many logs; return its hash."""
+    """Send the signed transfer in a transaction that first writes this many logs; return its hash."""
     Shouter.place(world.chain)
     call = world.call_of(Authorization.objects.get(route=route), signature)
     data = logs.to_bytes(32) + bytes.fromhex(call.to[2:]).rjust(32, b"\0") + call.data
@@ -267,7 +267,7 @@ def test_transfer_after_very_many_logs_is_credited(
 def test_unreadable_transaction_ends_no_authorization(
     world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No node can return it, so it is no evidence that the signature was used for something else."""
+    """No node can return the transaction. So it doesn't prove that the signature was used for another purpose."""
     monkeypatch.setattr(json_rpc, "MAX_ORDINARY_BYTES", 64 * 1024)
     monkeypatch.setattr(json_rpc, "MAX_STREAMED_BYTES", 100 * 1024)
     request = world.request()

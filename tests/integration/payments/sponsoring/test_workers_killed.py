@@ -1,8 +1,7 @@
-"""kill -9 of all workers in the middle of 50 sponsored payments: each is paid once, without a gap in the nonces."""
+"""All workers get kill -9 during 50 sponsored payments. Each is paid once, and the nonces have no gap."""
 
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,9 @@ from merchants.models import Merchant
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
 from tests.chain import LocalChain
 from tests.conftest import Api
-from tests.fault_proxy import Exchange, FaultProxy, proxying, truth
-from tests.leases import end_leases
+from tests.fault_proxy import FaultProxy, proxying
 from tests.processes import Process, beat, eventually, worker
+from tests.support.payments.held_sends import PATIENCE, HeldSends, kill_while_sending
 from tests.support.payments.sponsoring import COINS, SponsoringWorld
 from tests.threads import at_once
 from webhooks.models import Event
@@ -27,43 +26,11 @@ from webhooks.models import Event
 PAYMENTS = 50
 PAYERS = 10
 SEND = "eth_sendRawTransaction"
-# Longer than on an idle machine, where it takes seconds.
-PATIENCE = 180
-
-
-@dataclass
-class HeldSends:
-    """Fault: the node's answer to one send is held back, before or after the node has the transaction."""
-
-    held: threading.Event = field(default_factory=threading.Event)
-    released: threading.Event = field(default_factory=threading.Event)
-    _until: int = 0
-    _is_taken: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def hold(self, after: int, *, is_taken: bool) -> None:
-        """Hold back the answer to a send after so many others; `is_taken`: the node has got that transaction."""
-        self.held, self.released = threading.Event(), threading.Event()
-        with self._lock:
-            self._until, self._is_taken = after + 1, is_taken
-
-    def __call__(self, exchange: Exchange) -> None:
-        with self._lock:
-            self._until -= 1
-            is_held, held, released = self._until == 0, self.held, self.released
-        if not is_held:
-            truth(exchange)
-            return
-        if self._is_taken:
-            exchange.truth()
-        held.set()
-        released.wait(PATIENCE)
-        exchange.handler.close_connection = True  # its worker is dead
 
 
 @pytest.fixture
 def node(chain: Chain) -> Iterator[FaultProxy]:
-    """A proxy before a chain of its own that mines a block each second. It is the chain's only node."""
+    """A proxy, which is the only node of a separate chain. The chain mines a block each second."""
     running = anvil.start(chain_id=chain.pk, block_time=1)
     try:
         with proxying(running.url) as proxy:
@@ -81,7 +48,7 @@ def world(node: FaultProxy, chain: Chain, merchant: Merchant, public: Api, setti
 
 
 def submissions(world: SponsoringWorld) -> Iterator[Callable[[], Any]]:
-    """Sign for new requests by several payers; return the calls that submit the signatures."""
+    """Have several payers sign for new requests; return the calls that submit the signatures."""
     payers = [Account.create() for _ in range(PAYERS)]
     for payer in payers:
         deploy.mint(world.chain.url, world.token.contract_address, payer.address, 10**9)
@@ -92,7 +59,7 @@ def submissions(world: SponsoringWorld) -> Iterator[Callable[[], Any]]:
 
 
 def stored(world: SponsoringWorld, request: PaymentRequest, route: str, signature: str) -> str:
-    """Submit the signature, again while the node is too busy, as a client does; return the payment's status."""
+    """Submit the signature, with retries while the node is busy, as clients do; return the payment's status."""
     while (answer := world.submit(request, route, signature, None)).status_code == 503:
         assert answer.json()["error"]["code"] == "node_unavailable"
     assert answer.status_code == 201
@@ -102,14 +69,6 @@ def stored(world: SponsoringWorld, request: PaymentRequest, route: str, signatur
 def start_workers(world: SponsoringWorld, folder: Path) -> list[Process]:
     budget = {"SPONSOR_EVM_KEY": world.sponsor_key, "SPONSOR_DAILY_BUDGET": f"{world.row.pk}:1"}
     return [worker(folder / f"{name}.log", **budget) for name in ("first", "second")]
-
-
-def kill(workers: list[Process]) -> None:
-    for each in workers:
-        each.kill()
-    stored = Relay.objects.filter(sent_at=None, ended_at=None)
-    assert stored.count() == 1, "the kill came between storing and sending"
-    end_leases()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -126,12 +85,12 @@ def test_fifty_signatures_and_killed_workers(
         assert set(at_once(jobs)) <= {"pending", "processing", "completed"}
         for after, is_taken in ((10, True), (10, False), (3, True)):
             eventually(sends.held.is_set, "a worker sends a transaction", PATIENCE)
-            kill(workers)
+            kill_while_sending(workers)
             sends.released.set()
             sends.hold(after, is_taken=is_taken)
             workers = start_workers(world, tmp_path)
         eventually(sends.held.is_set, "a worker sends a transaction", PATIENCE)
-        # One of two workers dies, maybe the one that sends. Then the other one takes over when the lease ends.
+        # One of two workers dies, perhaps the one that is sending. The other takes over when the lease ends.
         workers.pop().kill()
         sends.released.set()
         node.heal()

@@ -1,4 +1,4 @@
-"""A claimed payment belongs to one worker until its lease runs out; one that was too slow changes nothing."""
+"""One worker leases a payment until the lease ends. A worker that is too slow changes nothing."""
 
 import uuid
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def test_leased_payment_is_not_verified_until_its_lease_expires(
     assert look(clock) == 1
     payment.refresh_from_db()
     assert payment.status == Payment.Status.COMPLETED
-    # The first worker wakes up now.
+    # The first worker continues only now.
     late = Failed(claimed[0].payment, FailureCode.TRANSACTION_REVERTED, "late")
     assert store([late], lease.claim_id, clock()) == set()
     payment.refresh_from_db()
@@ -43,7 +43,7 @@ def test_a_result_without_the_claim_is_dropped_whole(
     payment = submit(request, pay(local_chain, request))
 
     class Slow:
-        """A client whose answer comes after another worker has taken the payment over."""
+        """A client whose response comes after another worker took over the payment."""
 
         def look_up(self, hashes: Any, **options: Any) -> Any:
             snapshot = get_client(request.chain).look_up(hashes, **options)
@@ -67,7 +67,7 @@ def test_payment_with_lost_lease_is_neither_queried_nor_changed(
     asked: list[list[str]] = []
 
     class Slow:
-        """A client that takes long for its first answer."""
+        """A client whose first response takes long."""
 
         def transaction_counts(self, senders: Any) -> dict[str, int]:
             lease.end(lost.lookup.pk)

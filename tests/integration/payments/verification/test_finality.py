@@ -1,4 +1,7 @@
-"""After completion the block is looked at once more when it is final; if it vanished, that is told, never hidden."""
+"""When a completed payment's block should be final, it is checked again.
+
+If it is gone, the merchant gets an event.
+"""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A hash that no node knows uses ten retries, doubling its pause, and then fails; it can be retried."""
+"""If no node knows a hash, its ten lookups have growing delays. Then the payment fails, and can be retried."""
 
 from collections.abc import Callable
 

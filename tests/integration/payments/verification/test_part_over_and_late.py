@@ -1,4 +1,4 @@
-"""Money that arrived is never denied: less, more, later, or after the merchant cancelled."""
+"""Funds that arrive are always credited: too little, too much, too late, or after a cancellation."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def told(event_type: str) -> list[dict[str, Any]]:
 
 
 def paid(chain: LocalChain, request: PaymentRequest, amount: int) -> Payment:
-    """Pay so much, and see it verified."""
+    """Pay this amount; return the verified payment."""
     payment = look_until_decided(submit(request, pay(chain, request, amount)), Clock())
     request.refresh_from_db()
     assert payment.status == Payment.Status.COMPLETED
@@ -33,7 +33,7 @@ def paid(chain: LocalChain, request: PaymentRequest, amount: int) -> Payment:
 
 
 def close(request: PaymentRequest, **fields: Any) -> None:
-    """Let the request's time be over."""
+    """Set the request's expiry to the past."""
     past = timezone.now() - timedelta(minutes=1)
     PaymentRequest.objects.filter(pk=request.pk).update(expires_at=past, expiry_check_at=past, **fields)
 
@@ -116,14 +116,14 @@ def test_cancelled_request_stays_cancelled_and_credits_payment(
 
 
 def mined_at(chain: LocalChain, transaction_hash: str) -> datetime:
-    """The time of the transaction's block."""
+    """Return the timestamp of the transaction's block."""
     receipt = rpc(chain.url, "eth_getTransactionReceipt", transaction_hash)
     block = rpc(chain.url, "eth_getBlockByNumber", receipt["blockNumber"], False)
     return datetime.fromtimestamp(int(block["timestamp"], 16), UTC)
 
 
 def end_price(request: PaymentRequest, at: datetime) -> None:
-    """Give the request a price that ended then, and let it expire."""
+    """Give the request a price that ended at this time; let the request expire."""
     price, rate = {"currency": "USD", "amount": "10.00"}, {"value": "1", "currency": "USD", "token": "USDC"}
     close(request, price=price, rate=rate)
     PaymentRequest.objects.filter(pk=request.pk).update(expires_at=at)

@@ -1,4 +1,4 @@
-"""A direct payment that arrives in full completes the request, once, and says so."""
+"""A direct payment of the full amount completes the request, and sends one event."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A transaction that can't count fails at the required depth, says why, and credits nothing; one event says so."""
+"""A transaction that doesn't count fails at the required depth with a reason and one event. Nothing is credited."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ NOWHERE = "0x000000000000000000000000000000000000dEaD"
 
 
 def refused(request: PaymentRequest, transaction_hash: str, chain: Chain | None = None) -> Payment:
-    """Submit, look once, and check that the refusal changed nothing but the payment."""
+    """Submit, look up once, and check that only the payment changed."""
     payment = submit(request, transaction_hash, chain)
     look(Clock())
     payment.refresh_from_db()

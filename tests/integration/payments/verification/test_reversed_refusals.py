@@ -1,4 +1,4 @@
-"""A refusal is final in a final block only: a reorganisation can turn it, and what then arrives is credited."""
+"""A rejection is final only in a final block. If a reorganisation makes the payment valid, it is credited."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def local_chain(reorganised_chain: LocalChain) -> LocalChain:
 
 
 class Reverted:
-    """A payment that reverted for lack of tokens, and can be mined again once its payer has them."""
+    """A payment that reverts because its payer lacks tokens. Once the payer has them, it can be mined again."""
 
     def __init__(self, chain: LocalChain, request: PaymentRequest) -> None:
         self.chain, self.request = chain, request
@@ -38,13 +38,13 @@ class Reverted:
         self.hash = chain.send_raw(self.raw)
 
     def undo(self, blocks: int) -> None:
-        """Reorganise the block with the transaction away."""
+        """Undo the blocks with the transaction, and drop it."""
         self.chain.reorganise(blocks)
         self.chain.rpc("anvil_dropTransaction", self.hash)
         assert self.chain.rpc("eth_getTransactionByHash", self.hash) is None
 
     def succeed(self) -> None:
-        """Have the same transaction mined once more, where its payer has the tokens."""
+        """Give the payer tokens; mine the same transaction again."""
         deploy.mint(self.chain.url, self.chain.usdc, self.payer.address, AMOUNT)
         assert self.chain.send_raw(self.raw) == self.hash
 

@@ -1,4 +1,4 @@
-"""What is not decided yet waits: in the pool, not deep enough, or with no node to ask; none of it uses a retry."""
+"""An undecided payment waits: in the pool, below the required depth, or without a node. Waiting uses no retry."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -15,7 +15,7 @@ DEAD_NODE = "http://127.0.0.1:9"
 
 @pytest.fixture
 def not_mining(local_chain: LocalChain) -> Iterator[None]:
-    """A chain that takes transactions and mines none."""
+    """A chain that accepts transactions but mines none."""
     local_chain.rpc("evm_setAutomine", False)
     yield
     local_chain.rpc("evm_setAutomine", True)
@@ -23,7 +23,7 @@ def not_mining(local_chain: LocalChain) -> Iterator[None]:
 
 
 def check_now(payment: Payment, clock: Clock) -> Payment:
-    """Look when it is due."""
+    """Set the clock to the next lookup and run it."""
     payment.refresh_from_db()
     assert payment.lookup.next_check_at
     clock.forward(seconds=max((payment.lookup.next_check_at - clock()).total_seconds(), 0) + 0.01)

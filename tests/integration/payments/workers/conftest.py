@@ -1,4 +1,4 @@
-"""Two real workers on one payment or one event, of which the first is stopped in the middle of its work."""
+"""Two real workers and one payment or event. The first worker is stopped in the middle of its work."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ Submit = Callable[[], Payment]
 
 @dataclass
 class Looks:
-    """Fault: counts the lookups of transactions in progress, and delays them."""
+    """Fault: counts and delays the lookups of transactions."""
 
     seconds: float = 0.0
     stalled: int = 0
@@ -53,7 +53,7 @@ class Looks:
 
 @pytest.fixture
 def node(chain: Chain, local_chain: LocalChain) -> Iterator[FaultProxy]:
-    """A proxy before the local chain, which is the chain's only node."""
+    """A proxy, which is the only node of the local chain."""
     with proxying(local_chain.url) as proxy:
         chain.rpc_urls = [proxy.url]
         chain.save()
@@ -62,7 +62,7 @@ def node(chain: Chain, local_chain: LocalChain) -> Iterator[FaultProxy]:
 
 @pytest.fixture(scope="module")
 def ticking(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[None]:
-    """Beat, for all tests: it only nudges, and takes seconds to start."""
+    """Beat, shared by all tests, because it takes seconds to start and only wakes workers."""
     running = beat(tmp_path_factory.mktemp("beat") / "beat.log")
     yield
     running.kill()
@@ -70,10 +70,10 @@ def ticking(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> 
 
 @pytest.fixture
 def workers(tmp_path: Path, ticking: None) -> Iterator[tuple[Process, Process]]:
-    """Two workers that are ready; beat runs meanwhile."""
+    """Two workers that are ready to work, with beat."""
     both = worker(tmp_path / "first.log"), worker(tmp_path / "second.log")
     try:
-        # `limit`: the last answer ends the wait, which lasts for all of the time-out otherwise.
+        # With `limit`, the wait ends at the last response. Without, it always lasts until the timeout.
         eventually(lambda: len(app.control.ping(timeout=1, limit=2)) == 2, "both workers are ready")
         yield both
     finally:
@@ -83,7 +83,7 @@ def workers(tmp_path: Path, ticking: None) -> Iterator[tuple[Process, Process]]:
 
 @pytest.fixture
 def submitted(request_for: Callable[..., PaymentRequest], local_chain: LocalChain) -> Submit:
-    """Return a maker of payments that pay their request in full."""
+    """Return a function that creates payments of the full amount."""
 
     def make() -> Payment:
         request = request_for("1")
@@ -94,7 +94,7 @@ def submitted(request_for: Callable[..., PaymentRequest], local_chain: LocalChai
 
 @dataclass
 class Stopped:
-    """The first worker waits for a node or a receiver until `released`; the second is idle."""
+    """The first worker waits for a node or a receiver until `released` is set. The second is idle."""
 
     first: Process
     second: Process
@@ -105,7 +105,7 @@ class Stopped:
 
 @pytest.fixture
 def looking(node: FaultProxy, workers: tuple[Process, Process], submitted: Submit) -> Stopped:
-    """The first worker looks a payment up, and its node does not answer yet. Other lookups succeed."""
+    """The first worker looks up a payment, and its node doesn't respond yet. Other lookups succeed."""
     first, second = workers
     second.pause()
     looks = Looks(stalled=1)
@@ -118,7 +118,7 @@ def looking(node: FaultProxy, workers: tuple[Process, Process], submitted: Submi
 
 @pytest.fixture
 def sending(merchant: Merchant, workers: tuple[Process, Process], submitted: Submit) -> Iterator[Stopped]:
-    """The first worker sends an event, and the receiver does not answer yet. Later calls it answers at once."""
+    """The first worker sends an event, and the receiver doesn't respond yet. It responds to later calls at once."""
     first, second = workers
     second.pause()
     released = threading.Event()

@@ -20,14 +20,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def own_connections() -> list[int]:
-    """The connections before any worker has one: later tests of this process need them."""
+    """The connections that existed before the workers. Later tests in this process need them."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
         return [pid for (pid,) in cursor.fetchall()]
 
 
 def cut_connections(spared: list[int]) -> int:
-    """End every connection to this database but these, as a restart of the database does; return how many."""
+    """End every connection to this database except `spared`, as a restart does; return their number."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
@@ -39,7 +39,7 @@ def cut_connections(spared: list[int]) -> int:
 
 @pytest.fixture
 def cut(own_connections: list[int], looking: Stopped) -> Callable[[], int]:
-    """Return what cuts the workers' connections, and their heartbeats', while one of them looks."""
+    """Return a function that cuts the connections of the workers and their heartbeats during a lookup."""
     return lambda: cut_connections(own_connections)
 
 
@@ -47,7 +47,7 @@ def test_lookup_continues_after_every_connection_is_cut(looking: Stopped, cut: C
     until = time.monotonic() + DURATION.total_seconds()
 
     def are_cut_for_long_enough() -> bool:
-        looking.released.wait(0.2)  # nothing sets it yet: a moment for the workers to connect again
+        looking.released.wait(0.2)  # not set yet, so this waits for the workers to reconnect
         return cut() > 0 and time.monotonic() > until
 
     eventually(are_cut_for_long_enough, "a lease's time has passed")

@@ -1,6 +1,6 @@
-"""Whoever comes at the same moment: each transfer counts once, each request ends once, each event is told once.
+"""Concurrent calls: each transfer counts once, each request ends once, and each event is sent once.
 
-The threads run against real PostgreSQL, each with a connection of its own, and start at one signal.
+Threads with their own connections run against real PostgreSQL and start at the same signal.
 """
 
 from collections.abc import Callable
@@ -66,7 +66,7 @@ def test_paying_against_the_end_of_a_request_has_one_winner(
     requests = [request_for("0.000001") for _ in range(25)]
     for request in requests:
         payment = submit(request, pay(local_chain, request))
-        # As if the hash had come long ago, so that it holds nothing off.
+        # The payment is so old that it doesn't hold the request.
         Payment.objects.filter(pk=payment.pk).update(created_at=now - timedelta(hours=1))
     PaymentRequest.objects.update(expires_at=now, expiry_check_at=now)
     ending = (

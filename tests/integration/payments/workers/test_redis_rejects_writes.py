@@ -1,4 +1,4 @@
-"""A Redis that rejects writes, as a replica or with a full disk, ends no worker and holds up no payment."""
+"""Redis rejects writes, as a replica or with a full disk. No worker ends, and no payment is delayed."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -66,7 +66,7 @@ def test_worker_and_beat_leave_a_redis_that_became_a_replica(tmp_path: Path) -> 
         Redis.from_url(new.url) as primary,
     ):
         eventually(lambda: replica.exists(HEARTBEAT) == 1, "a task has run")
-        # New connections lead to the new primary, and those that are open stay open.
+        # Open connections stay open. New ones lead to the new primary.
         wire.upstream = ("127.0.0.1", urlsplit(new.url).port or 0)
         replica.execute_command("REPLICAOF", "127.0.0.1", "1")
         eventually(lambda: primary.exists(SENT) == 1, "beat sends tasks to the new primary")

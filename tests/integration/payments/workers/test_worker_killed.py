@@ -1,4 +1,4 @@
-"""kill -9 of the worker in the middle of 50 payments loses nothing and doubles nothing, neither money nor events."""
+"""A worker gets kill -9 during 50 payments. No money and no event is lost or doubled."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_fifty_payments_and_a_killed_worker(
                 eventually(lambda: completed() >= STUCK_AT, "the first half was completed")
                 working.kill()
             assert STUCK_AT <= completed() < PAYMENTS, "the kill came in the middle"
-            # The dead worker's leases run out (moved on here), and another worker takes over.
+            # Another worker takes over when the dead worker's leases end. The test ends them now.
             end_leases()
             working = worker(tmp_path / "worker.log")
             eventually(lambda: completed() == PAYMENTS, "every payment was completed")

@@ -1,4 +1,4 @@
-"""Real workers that die, freeze, or wait for a slow node: another takes over within seconds, and never beside one."""
+"""Workers die, freeze or wait for a slow node. Another takes over within seconds, but never while one still works."""
 
 import time
 from typing import Any
@@ -34,7 +34,7 @@ def test_lookup_of_a_killed_worker_is_taken_over(looking: Stopped) -> None:
 
 
 def _rows(payment: Payment) -> list[dict[str, Any]]:
-    """Return what is stored of the payment and of its lookup."""
+    """Return the stored rows of the payment and its lookup."""
     return [Payment.objects.values().get(pk=payment.pk), Lookup.objects.values().get(of_payment=payment)]
 
 
@@ -47,7 +47,7 @@ def test_paused_worker_writes_nothing_after_a_takeover(looking: Stopped, submitt
     looking.first.resume()
     eventually(lambda: len(app.control.ping(timeout=1, limit=2)) == 2, "the first goes on")
     looking.second.kill()
-    # What it does next comes after what it had begun.
+    # The worker finishes its earlier work before this.
     second = submitted()
     eventually(lambda: is_completed(second), "the first completed the next payment")
     assert _rows(looking.payment) == before
@@ -71,7 +71,7 @@ def test_node_slower_than_a_lease_keeps_one_worker(
     workers: tuple[Process, Process],
     submitted: Submit,
 ) -> None:
-    """Two nodes that are each silent for nine seconds make one look of more than a lease."""
+    """Two nodes are silent for nine seconds each, so the lookup takes longer than a lease."""
     looks, broken_looks = Looks(seconds=9), Looks(seconds=9, answer=fault_proxy.wrong_id)
     node.break_with(looks, "eth_getTransactionByHash")
     with proxying(local_chain.url) as broken:
@@ -108,7 +108,7 @@ def test_paused_sender_writes_nothing_after_a_takeover(sending: Stopped, submitt
     sending.released.set()
     sending.first.resume()
     eventually(lambda: len(app.control.ping(timeout=1, limit=2)) == 2, "the first goes on")
-    # What it does next comes after what it had begun.
+    # The worker finishes its earlier work before this.
     submitted()
     eventually(lambda: Delivery.objects.filter(status="delivered").count() == 2, "the next was sent")
     sending.first.ask_to_stop()

@@ -1,4 +1,4 @@
-"""A transaction larger than what a node sends keeps no other payment on Solana waiting."""
+"""A transaction that exceeds a node's response limit doesn't delay other payments on Solana."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from tests.support.solana.ledger import LocalLedger, new_address
 
 @pytest.fixture
 def node(solana: Chain, local_ledger: LocalLedger) -> Iterator[FaultProxy]:
-    """The only node of the chain; a test may limit its responses."""
+    """A proxy, which is the chain's only node. Tests can limit its response size."""
     with proxying(local_ledger.url) as proxy:
         solana.rpc_urls = [f"{proxy.url}/limited"]
         solana.save(update_fields=["rpc_urls"])
@@ -26,7 +26,7 @@ def node(solana: Chain, local_ledger: LocalLedger) -> Iterator[FaultProxy]:
 def payments(
     node: FaultProxy, merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
 ) -> list[Payment]:
-    """Four payments, each submitted; the second is the large one."""
+    """Four submitted payments. The second one's transaction is large."""
     requests = [make_request(merchant, solana_usdc, "1", new_address()) for _ in range(4)]
     sent = [
         local_ledger.send(

@@ -1,4 +1,4 @@
-"""The client rejects nodes of other clusters, proves signatures, and needs few round trips."""
+"""The client rejects nodes of other clusters, verifies signatures, and needs few round trips."""
 
 import base64
 import json
@@ -121,7 +121,7 @@ def test_hundred_transactions_take_few_round_trips(
 
 
 def test_transactions_are_queried_25_at_a_time(local_ledger: LocalLedger) -> None:
-    """The largest transactions of a stranger must fit into one response."""
+    """A stranger's largest transactions must all fit into one response."""
     sent = [local_ledger.send(local_ledger.coin_move(new_address(), 10**6)) for _ in range(60)]
     with proxying(local_ledger.url) as node:
         snapshot = SolanaClient([node.url], surfnet.CHAIN_ID, "local").look_up(sent, with_finality=True)

@@ -1,4 +1,7 @@
-"""A transaction with thousands of moves is not verifiable: customers never send one, and it delays no other."""
+"""A transaction with thousands of transfers can't be verified.
+
+Customers never send one, and it delays no other payment.
+"""
 
 import struct
 from typing import Any
@@ -16,11 +19,11 @@ from tests.support.payments.world import Clock, look_until_decided, make_request
 from tests.support.solana.answers import TOKEN, Call, Ledger, address, program
 from tests.support.solana.ledger import LocalLedger, new_address
 
-_IN_A_BATCH = 85  # an instruction has 255 accounts at most
+_IN_A_BATCH = 85  # limited by the 255 accounts of an instruction
 
 
 def crowded(calls: int, in_each: int = _IN_A_BATCH) -> dict[str, Any]:
-    """Return what a node returns for a program's calls of SPL Token's Batch, each with so many transfers of 1."""
+    """Return a node's response for several calls of SPL Token's Batch, each with `in_each` transfers of 1."""
     thief, recipient, mint = address(), address(), address()
     ledger = Ledger([thief])
     source = ledger.holds(thief, mint, 10_000, 10_000 - calls * in_each)

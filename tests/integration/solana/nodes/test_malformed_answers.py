@@ -1,4 +1,4 @@
-"""Whatever a node returns instead of a transaction is read consistently, or is malformed."""
+"""Any response in place of a transaction is either read consistently or rejected as malformed."""
 
 import copy
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ JUNK: list[Any] = [
 
 @pytest.fixture(scope="module")
 def transaction(local_ledger: LocalLedger) -> dict[str, Any]:
-    """A token payment that made the recipient's account, as the node tells it."""
+    """A token payment that created the recipient's token account, in a node's format."""
     signature = local_ledger.send(local_ledger.token_move(new_address(), 5, bytes(16)))
     options = {"encoding": "json", "maxSupportedTransactionVersion": 0, "commitment": "confirmed"}
     value = local_ledger.rpc("getTransaction", signature, options)
@@ -28,7 +28,7 @@ def transaction(local_ledger: LocalLedger) -> dict[str, Any]:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the way to each value inside, containers included."""
+    """Yield the path to each value inside, including objects and lists."""
     yield path
     if isinstance(value, dict | list):
         for key in value if isinstance(value, dict) else range(len(value)):
@@ -69,7 +69,7 @@ def claims(entry: Entry) -> list[Transfer]:
 
 
 def invented(entry: Entry | None, true: list[Transfer]) -> list[Transfer]:
-    """Return the transfers that more could be credited of, or by more, than of any true one."""
+    """Return the transfers that could be credited with more than any true transfer could."""
 
     def is_within(moved: Transfer, real: Transfer) -> bool:
         same = (moved.token, moved.recipient, moved.account) == (real.token, real.recipient, real.account)
@@ -110,7 +110,7 @@ def test_missing_valuein_any_field_credits_no_money(transaction: dict[str, Any])
 
 
 def test_empty_or_missing_fields_change_no_transfer(transaction: dict[str, Any]) -> None:
-    """Nodes of old versions do not record inner instructions: then the transaction is not complete."""
+    """Old nodes don't record inner instructions. Then the transaction is incomplete."""
     moved = transfers(read_entry(transaction))
     accepted = 0
     for path in places(transaction):
@@ -127,7 +127,10 @@ def test_empty_or_missing_fields_change_no_transfer(transaction: dict[str, Any])
 
 @pytest.mark.parametrize("balances", ["preTokenBalances", "postTokenBalances"])
 def test_missing_token_balances_are_malformed(transaction: dict[str, Any], balances: str) -> None:
-    """Missing ones are not empty ones: everything held would be a gain, or nothing would have arrived."""
+    """A missing list isn't an empty one.
+
+    Otherwise, every balance would look like a gain, or nothing would have arrived.
+    """
     for junk in (None, {}, "[]"):
         assert read(replaced(transaction, ("meta", balances), junk)) is None
     assert read(without(transaction, ("meta", balances))) is None

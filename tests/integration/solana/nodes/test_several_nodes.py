@@ -1,4 +1,4 @@
-"""With three nodes, one that lies about balances, lags or can't read a transaction decides nothing on Solana."""
+"""One of three Solana nodes decides nothing if it lies about balances, lags or can't read a transaction."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ Status = PaymentRequest.Status
 
 @pytest.fixture
 def nodes(solana: Chain, local_ledger: LocalLedger) -> Iterator[list[FaultProxy]]:
-    """Three nodes of the chain, each of which may be broken."""
+    """Three nodes of the chain. Tests can set faults on each."""
     with ExitStack() as stack:
         three = [stack.enter_context(proxying(local_ledger.url)) for _ in range(3)]
         Chain.objects.filter(pk=solana.pk).update(

@@ -1,4 +1,4 @@
-"""What nodes say about a sponsored transaction: one that lags or lies decides nothing."""
+"""A node that lags or lies decides nothing about a sponsored transaction."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -46,7 +46,7 @@ LAGGING = forged("getSignatureStatuses", old)
 
 
 def rejecting(message: str, code: int = -32002) -> Fault:
-    """Let the node reject each transaction that it is sent."""
+    """Return a fault: the node rejects each transaction that is sent to it."""
 
     def fault(exchange: Exchange) -> None:
         exchange.reply(
@@ -63,7 +63,7 @@ def rejecting(message: str, code: int = -32002) -> Fault:
 
 @pytest.fixture
 def nodes(world: CosigningWorld, local_ledger: LocalLedger) -> Iterator[list[FaultProxy]]:
-    """Three nodes of the cluster, each of which may be broken."""
+    """Three nodes of the cluster. Tests can set faults on each."""
     with ExitStack() as stack:
         three = [stack.enter_context(proxying(local_ledger.url)) for _ in range(3)]
         Chain.objects.filter(pk=world.row.pk).update(rpc_urls=[node.url for node in three])
@@ -79,7 +79,7 @@ def reader(world: CosigningWorld) -> CosigningReader:
 
 @pytest.fixture
 def landed(world: CosigningWorld) -> str:
-    """Return a transaction in a final block."""
+    """Return the signature of a transaction in a final block."""
     return world.ledger.finalize(world.ledger.send(world.ledger.coin_move(world.payer_address, 10**6)))
 
 
@@ -90,7 +90,7 @@ def test_fate_is_known_once_a_block_above_the_height_is_final(world: CosigningWo
 
 
 def test_transaction_whose_blockhash_is_valid_is_not_dead(world: CosigningWorld) -> None:
-    """One node said its last height, and may have said one that is too low."""
+    """One node reported the transaction's last valid block height, which may be too low."""
     world.build(world.route(world.request()))
     built = bytes(world.authorization().transaction or b"")
     hash_ = str(Signature.new_unique())
@@ -109,7 +109,7 @@ def test_one_node_of_three_declares_no_transaction_dead(
 def test_node_with_state_before_its_final_block_is_ignored(
     world: CosigningWorld, nodes: list[FaultProxy], landed: str
 ) -> None:
-    """Behind one address, a node that lags lacks transactions that landed."""
+    """One URL can lead to several nodes. One that lags lacks transactions that landed."""
     nodes[0].break_with(LAGGING)
     assert reader(world).fates({landed: OLD}) == {landed: Fate.LANDED}
     for node in nodes:
@@ -185,7 +185,7 @@ def test_nothing_is_stored_while_no_node_responds(world: CosigningWorld, nodes: 
 def test_blockhash_of_another_time_is_not_used(
     world: CosigningWorld, nodes: list[FaultProxy], height: int
 ) -> None:
-    """A transaction with a height that is never reached would never be found dead."""
+    """If the last valid height were never reached, the transaction would never count as dead."""
 
     def wrong(result: dict[str, Any]) -> dict[str, Any]:
         return {**result, "value": {**result["value"], "lastValidBlockHeight": height}}

@@ -1,4 +1,4 @@
-"""A payer with the token and no SOL signs a transaction, and the operator's account pays for it."""
+"""A payer with the token but no SOL signs a transaction. The gas account pays its fee."""
 
 import pytest
 from django.utils import timezone
@@ -44,7 +44,7 @@ def test_payer_without_sol_completes_the_request(world: CosigningWorld) -> None:
     world.work_until_idle()
     authorization, relay = Authorization.objects.get(), Relay.objects.get()
     assert (relay.succeeded, authorization.cost) == (True, relay.fee)
-    # The local cluster does not report the price of compute units as a part of the fee.
+    # The local cluster doesn't include the price of compute units in the fee that it reports.
     assert 0 <= world.spent() - (relay.fee or 0) < 10
     assert payment.transaction_hash == relay.hashes[0]
     assert authorization.ended_at is not None

@@ -1,4 +1,4 @@
-"""The payer of a sponsored payment names a refund's address; the account that paid the fee can't."""
+"""The payer of a sponsored payment can set a refund's address. The account that paid the fee can't."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Transactions that no node accepts, that fail in a block, or that are no longer needed."""
+"""Sponsored transactions that nodes reject, that fail in a block, or that are no longer needed."""
 
 import base64
 from typing import Any
@@ -20,7 +20,7 @@ from tests.verifying import relay_due
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let the nodes reject each transaction; return those that were sent to them."""
+    """Make the nodes reject each transaction; return a list of those that were sent."""
     raws: list[str] = []
 
     def reject(_: CosigningReader, raw: str, **__: Any) -> Sent:
@@ -42,6 +42,41 @@ def test_rejected_transaction_holds_up_no_other(
     other = world.pay(world.request(), world.ledger.new_wallet(usdc=1_000 * 10**6))
     world.work_until_decided(other)
     assert (other.status, other.failure_code) == ("completed", "")
+
+
+def test_unreadable_transaction_holds_up_no_others(
+    world: CosigningWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = world.pay(world.request())
+    Authorization.objects.update(transaction=b"")
+    other = world.pay(world.request(), world.ledger.new_wallet(usdc=1_000 * 10**6))
+    world.work_until_decided(other)
+    assert (other.status, other.failure_code) == ("completed", "")
+    broken.refresh_from_db()
+    assert broken.is_open
+    assert Authorization.objects.get(payment=broken).postponed_at is not None
+    assert "a signed transfer could not be relayed" in caplog.messages
+
+
+def test_stored_transaction_without_bytes_holds_up_no_others(
+    world: CosigningWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.pay(world.request())
+    with monkeypatch.context() as patched:
+        patched.setattr(CosignedPass, "_send", lambda *_: True)
+        relay_due(now=world.clock)
+    broken, send = Relay.objects.get(), CosignedPass._send
+
+    def fail(self: CosignedPass, relay: Relay) -> bool:
+        if relay.pk == broken.pk:
+            raise ValueError("no bytes")
+        return send(self, relay)
+
+    monkeypatch.setattr(CosignedPass, "_send", fail)
+    other = world.pay(world.request(), world.ledger.new_wallet(usdc=1_000 * 10**6))
+    world.work_until_decided(other)
+    assert (other.status, other.failure_code) == ("completed", "")
+    assert "a signed transfer could not be relayed" in caplog.messages
 
 
 def test_payer_has_few_transactions_that_nodes_reject(world: CosigningWorld, sent: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Sending what was stored until it is final or dead: crashes, forks, failures, cancellations and two tabs."""
+"""A stored transaction is sent until it is final or dead, despite crashes, forks, failures, cancellations, two tabs."""
 
 import base64
 from collections.abc import Sequence
@@ -44,10 +44,10 @@ def is_on_chain(world: CosigningWorld, hash_: str) -> bool:
 def test_transaction_that_was_stored_but_not_sent_is_sent_later(
     world: CosigningWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker dies between the two: another one sends the same bytes."""
+    """The worker dies after storing the transaction and before sending it. Another worker sends the same bytes."""
     payment = world.pay(world.request())
 
-    class Died(Exception):
+    class Died(BaseException):
         pass
 
     def die(*_: Any) -> None:
@@ -70,7 +70,7 @@ def test_many_payments_are_each_paid_once(world: CosigningWorld) -> None:
     payments = []
     for _ in range(4):
         payments.append(world.pay(world.request("1")))
-        # The blockhash of a local chain is valid for seconds.
+        # On the local chain, a blockhash expires within seconds.
         relay_due(now=world.clock)
     for payment in payments:
         world.work_until_decided(payment)
@@ -99,7 +99,7 @@ def test_worker_whose_lease_was_lost_stores_nothing(
 
 
 class Forking:
-    """The client of the cluster, whose nodes lost the blocks with these transactions while `is_forked`."""
+    """The cluster's client. While `is_forked`, its nodes have lost the blocks with these transactions."""
 
     def __init__(self, chain: Chain) -> None:
         self._client = get_client(chain)
@@ -139,7 +139,7 @@ def test_transaction_that_a_fork_dropped_is_sent_again(world: CosigningWorld) ->
     world.work()
     world.work()
     assert decided(payment)[0] == "processing"
-    assert payment.is_bound_unmined  # it still holds the request
+    assert payment.is_bound_unmined  # the payment still holds the request
     client.is_forked = False
     world.work_until_decided(payment)
     assert decided(payment) == ("completed", "")
@@ -166,7 +166,7 @@ def test_payer_who_empties_the_account_costs_the_sponsor_nothing(world: Cosignin
     assert (authorization.cost, authorization.deposit, world.spent()) == (0, None, 0)
     request.refresh_from_db()
     assert (request.status, request.amount_paid) == ("active", 0)
-    assert len(world.routes(request)) == 2  # nothing bars the payer: nothing was lost
+    assert len(world.routes(request)) == 2  # nothing was lost, so the payer stays eligible
 
 
 def test_dead_transaction_that_was_not_signed_last_is_unchecked(world: CosigningWorld) -> None:
@@ -191,7 +191,7 @@ def test_account_that_was_drained_after_storing_pays_nothing(world: CosigningWor
 def test_transaction_that_fails_in_a_block_ends_at_once(
     world: CosigningWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It can't be in another block, so the customer may pay again; the sponsor lost the fee, and keeps count."""
+    """The transaction can't be in another block, so the customer may pay again. The sponsor records the lost fee."""
     request = world.request()
     payment = world.pay(request)
     with monkeypatch.context() as patched:
@@ -214,7 +214,7 @@ def test_transaction_that_fails_in_a_block_ends_at_once(
     Relay.objects.create(
         account=relay.account, authorization=authorization, hashes=["1"], raw="", unsigned={}, succeeded=False
     )
-    assert [each["sponsored"] for each in world.routes(request)] == [False]  # the second one in a day
+    assert [each["sponsored"] for each in world.routes(request)] == [False]  # the second failure within a day
 
 
 def test_our_clock_ends_no_transaction(world: CosigningWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,7 @@ def test_our_clock_ends_no_transaction(world: CosigningWorld, monkeypatch: pytes
 def test_dead_transaction_that_landed_after_all_counts(
     world: CosigningWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two nodes were wrong: the hourly check finds it."""
+    """Two nodes were wrong. The hourly check finds the transaction."""
     payment = world.pay(world.request())
     with monkeypatch.context() as patched:
         hidden = Forking(world.row)
@@ -276,7 +276,7 @@ def test_unsent_transaction_is_dropped_when_the_merchant_cancels(world: Cosignin
 def test_transaction_that_may_be_sent_holds_cancellation(
     world: CosigningWorld, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Even if the node's response was lost: it may have the transaction."""
+    """The node's response was lost, but the node may have the transaction."""
     request = world.request()
     payment = world.pay(request)
 

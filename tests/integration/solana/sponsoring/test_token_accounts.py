@@ -1,4 +1,4 @@
-"""The operator's account opens a recipient's token account once, and only some for a merchant."""
+"""The gas account opens a recipient's token account only once, and only a limited number per merchant."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_account_of_a_new_recipient_is_opened(world: CosigningWorld) -> None:
 
 
 def test_account_is_opened_although_coin_was_sent_to_its_address(world: CosigningWorld) -> None:
-    """Anyone can send some before: the address then has an account, but no token account."""
+    """Anyone can send coin to the address first. Then it has an account, but not a token account."""
     request = world.new_request()
     address = str(token_account(request.recipient_address))
     world.ledger.send(world.ledger.coin_move(address, 10**6))
@@ -92,7 +92,7 @@ def test_transaction_that_may_not_open_an_account_is_built_again(world: Cosignin
 
 
 def test_account_that_the_recipient_closes_is_not_opened_again(world: CosigningWorld) -> None:
-    """Its rent goes to the recipient: a merchant could take one after the other."""
+    """The recipient gets the rent of a closed account. A merchant could collect the rent of one after another."""
     recipient = world.ledger.new_wallet(lamports=10**8)
     address = str(recipient.pubkey())
     request = world.request(recipient=address)
@@ -127,4 +127,4 @@ def test_merchant_gets_only_some_accounts(world: CosigningWorld, monkeypatch: py
     assert unavailable(world, world.route(world.new_request()))
     answer: Any = world.submit(other, *signed, None)
     assert answer.json()["error"]["code"] == "sponsoring_unavailable"
-    assert world.pay(world.request()).is_sponsored  # a recipient with an account
+    assert world.pay(world.request()).is_sponsored  # its recipient has an account

@@ -1,4 +1,4 @@
-"""What the operator's account does not sign: nothing is stored or spent, and the ordinary route is left."""
+"""The gas account doesn't sign unfit transactions. Nothing is stored or spent, and the ordinary route remains."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -124,7 +124,7 @@ def test_signature_of_typed_data_is_for_other_chains(world: CosigningWorld) -> N
 def test_route_that_was_not_built_for_it_takes_no_transaction(world: CosigningWorld) -> None:
     request = world.request()
     direct, sponsored = world.routes(request)
-    for route in (direct["id"], sponsored["id"]):  # the second one was not built
+    for route in (direct["id"], sponsored["id"]):  # no transaction was built for the second
         expect_rejection(world, world.submit(request, route, "AQ==", None), 409, "route_expired")
 
 

@@ -1,4 +1,4 @@
-"""A transfer that would fail is not built; the error has the missing amount or the reason of the node."""
+"""A transfer that would fail is not built. The error contains the missing amount, or the node's reason."""
 
 import base64
 from typing import Any
@@ -31,7 +31,7 @@ def rejection(client: ChainClient, **order: Any) -> TransferRefused:
 
 
 def fee_of(transaction: str) -> int:
-    """Return what a built transaction will cost in lamports, by its compute budget."""
+    """Return a built transaction's cost in lamports, from its compute budget."""
     message = VersionedTransaction.from_bytes(base64.b64decode(transaction)).message
     limit, price = (int.from_bytes(bytes(i.data)[1:], "little") for i in message.instructions[:2])
     return Budget(limit, price).fee

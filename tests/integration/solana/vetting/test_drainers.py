@@ -1,6 +1,6 @@
-"""A provider transaction that takes more than the route says is rejected.
+"""A provider's transaction that takes more than the route says is rejected.
 
-Each would do harm if it were signed: at the end the test signs it, and sees the harm.
+Each would do harm: at the end, the test signs the transaction and checks the loss.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""The simulation finds what programs do in inner calls, and the transaction is rejected.
+"""The simulation shows what programs do in inner calls, so the transaction is rejected.
 
-The programs are real, and so is the harm: at the end each transaction is signed and sent.
+The programs and the harm are real: at the end, each transaction is signed and sent.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def coins(scene: Scene) -> Instruction:
 
 
 def tokens(scene: Scene) -> Instruction:
-    """All of another token, to an account of the thief's that is there already."""
+    """Send the customer's whole balance of another token to an existing account of the thief."""
     thief = scene.thief.pubkey()
     mint.mint_to(scene.ledger.url, scene.mints.other, thief, 0, authority=scene.ledger.key)
     [_, move] = scene.ledger.token_move(

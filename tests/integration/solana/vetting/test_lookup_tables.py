@@ -1,4 +1,4 @@
-"""A lookup table counts for what the chain says it holds, and only while it is there to stay."""
+"""A lookup table is read from the chain. It counts only while it is active."""
 
 from dataclasses import replace
 

@@ -1,4 +1,7 @@
-"""A provider's Solana transaction is handed out when the wallet alone has to sign it, and then does what it says."""
+"""A provider's Solana transaction is returned only if the wallet is its only signer.
+
+Then it does what the route says.
+"""
 
 import base64
 from typing import Any
@@ -135,7 +138,7 @@ def test_transaction_signed_by_others_keeps_its_bytes(
 def test_route_shaped_like_a_real_one_is_prepared(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
-    """As LI.FI serialises a bridge from SOL: wrapped, swapped by one opaque call, unwrapped, and a fee beside it."""
+    """The shape of LI.FI's bridge from SOL: wrap, swap in one opaque call, unwrap, and pay a separate fee."""
     _make_wrapped_sol(local_ledger)
     wrapped, owner, program = Pubkey.from_string(WRAPPED_SOL), wallet.pubkey(), TOKEN_PROGRAM_ID
     own, pool = token_account(str(owner), WRAPPED_SOL), Keypair().pubkey()
@@ -224,7 +227,7 @@ def test_wallet_below_rent_exemption_is_insufficient_gas(
 def test_missing_priority_fee_is_insufficient_gas(
     client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
 ) -> None:
-    """The trial of bare instructions offers nothing for compute units; what is handed out does."""
+    """The simulated instructions set no price for compute units. The returned transaction does."""
 
     def leaving(lamports: int) -> SolanaInstructions:
         return bare([_coins(wallet.pubkey(), local_ledger.key.pubkey(), SOL - 5_000 - lamports)])
@@ -283,7 +286,7 @@ def _coins(source: Pubkey, target: Pubkey, lamports: int) -> Instruction:
 
 
 def _make_wrapped_sol(ledger: LocalLedger) -> None:
-    """Plant the mint of wrapped SOL, which every public cluster has from the start."""
+    """Create the mint of wrapped SOL, which every public cluster has from the start."""
     data = bytes(36) + bytes(8) + bytes([9, 1]) + bytes(36)
     account = {"lamports": SOL, "owner": str(TOKEN_PROGRAM_ID), "data": data.hex(), "executable": False}
     ledger.rpc("surfnet_setAccount", WRAPPED_SOL, account)

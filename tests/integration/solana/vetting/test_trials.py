@@ -1,4 +1,4 @@
-"""A simulation counts only if the node shows all its effects; anything else raises an error."""
+"""A simulation counts only if the node reports all its effects. Any other response raises an error."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A provider transaction with hidden effects, or that is unfit to be signed, is rejected."""
+"""A provider's transaction is rejected if it has hidden effects or isn't fit to be signed."""
 
 import pytest
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
@@ -54,7 +54,7 @@ def taken(scene: Scene, action: SolanaTransaction | SolanaInstructions) -> list[
 
 
 def test_too_many_deposits_for_strangers_are_rejected(client: ChainClient, scene: Scene) -> None:
-    """Each stranger could close the account, and keep the deposit of the customer's that is in it."""
+    """Each stranger could close the account, and keep the deposit that the customer paid for it."""
 
     def accounts(count: int) -> list[Instruction]:
         strangers = [Keypair().pubkey() for _ in range(count)]
@@ -108,7 +108,7 @@ def test_bridge_fee_needs_to_be_in_the_offer(client: ChainClient, scene: Scene) 
 
 
 def test_delegate_that_spends_all_at_once_is_accepted(client: ChainClient, scene: Scene) -> None:
-    """As some bridges do: they take what they were allowed to take in the very same transaction."""
+    """Some bridges work like this: they spend the approved amount in the same transaction."""
     source, delegate = scene.account(scene.usdc), Keypair()
     vault = open_account(scene.ledger, str(scene.thief.pubkey()))
     approve = ApproveParams(
@@ -138,7 +138,7 @@ def test_account_closed_to_the_customer_is_accepted(client: ChainClient, scene: 
     assert [taking.what for taking in taken(scene, action)] == ["transfer_checked"]
     before = scene.ledger.balance(str(scene.owner))
     scene.ledger.sign_and_send(prepare(client, scene, action), scene.wallet)
-    assert scene.ledger.balance(str(scene.owner)) == before - 5_000  # one account closed, another made
+    assert scene.ledger.balance(str(scene.owner)) == before - 5_000  # one account closed, another opened
 
 
 def test_fee_above_the_maximum_is_rejected(client: ChainClient, scene: Scene) -> None:

@@ -1,4 +1,4 @@
-"""What has to be approved before a route is built: the exact amount, to a pinned router, a reset first where needed."""
+"""The approval before a swap: the exact amount, for a pinned router, after a reset to zero if the token requires it."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from tests.support.swaps.world import SwapWorld
 
 @pytest.fixture
 def customer(new_customer: NewCustomer, swap_world: SwapWorld) -> Customer:
-    """Somebody who pays USDC on the second chain."""
+    """A customer who pays USDC on the second chain."""
     return new_customer(swap_world.token(swap_world.second_row, "USDC"))
 
 
 @pytest.fixture
 def usdt(swap_world: SwapWorld) -> Token:
-    """Tether-like on the first chain: it changes no allowance but to and from zero."""
+    """USDT on the first chain. Like Tether, it changes an allowance only to or from zero."""
     token = swap_world.token(swap_world.first_row, "USDT")
     swap_world.approve(swap_world.first, token.contract_address, 0)
     return token

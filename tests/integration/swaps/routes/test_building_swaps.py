@@ -1,4 +1,6 @@
-"""The transaction of a chosen route: bound by the provider's id, asked for anew when it has aged, refused with why."""
+"""A chosen route's transaction: bound by the provider's id, quoted again if the quote is old, or rejected with
+a reason.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -18,13 +20,13 @@ from tests.support.swaps.world import SwapWorld
 
 @pytest.fixture
 def customer(new_customer: NewCustomer, swap_world: SwapWorld) -> Customer:
-    """Somebody who pays USDC on the second chain."""
+    """A customer who pays USDC on the second chain."""
     return new_customer(swap_world.token(swap_world.second_row, "USDC"))
 
 
 @pytest.fixture
 def route(customer: Customer, swap_world: SwapWorld) -> dict[str, Any]:
-    """With native coin of the first chain, which needs no approval."""
+    """A route from the first chain's native coin, which needs no approval."""
     return customer.routes(swap_world.token(swap_world.first_row, "ETH"))[0]
 
 

@@ -1,4 +1,4 @@
-"""What the checkout answers of swaps, held against the API's own description: no field more, none less."""
+"""The checkout's responses about swaps have exactly the fields that the API documents."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tokens that only a provider lists: good to pay with, and nowhere to be asked for."""
+"""Tokens that only a provider lists: customers can pay with them, but requests can't be for them."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ from tests.support.swaps.world import EURC, SwapWorld
 
 @pytest.fixture
 def customer(new_customer: NewCustomer, swap_world: SwapWorld) -> Customer:
-    """Somebody who pays USDC on the second chain."""
+    """A customer who pays USDC on the second chain."""
     return new_customer(swap_world.token(swap_world.second_row, "USDC"))
 
 

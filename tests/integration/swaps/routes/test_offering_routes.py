@@ -1,4 +1,4 @@
-"""What a customer is offered who holds another token: judged routes, few questions to providers, and clear refusals."""
+"""Routes for a customer who has another token: checked offers, few calls to providers, clear errors."""
 
 import json
 from decimal import Decimal
@@ -20,7 +20,7 @@ from tests.support.swaps.fixtures import NewCustomer
 from tests.support.swaps.paying import code, quotes_asked
 from tests.support.swaps.world import SwapWorld
 
-# What an offer may be wrong by, each beyond what any check lets through.
+# Errors in an offer. Each is just beyond the limit of its check.
 REFUSED = (
     "other_recipient",
     "other_token",
@@ -46,13 +46,11 @@ UNUSABLE = (
 
 @pytest.fixture
 def usdc_there(swap_world: SwapWorld) -> Token:
-    """USDC on the second chain."""
     return swap_world.token(swap_world.second_row, "USDC")
 
 
 @pytest.fixture
 def dai_here(swap_world: SwapWorld) -> Token:
-    """DAI on the first chain."""
     return swap_world.token(swap_world.first_row, "DAI")
 
 

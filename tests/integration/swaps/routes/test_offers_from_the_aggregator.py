@@ -1,4 +1,4 @@
-"""What the local aggregator offers is read by LI.FI's own adapter, and stands or falls by our acceptance."""
+"""LI.FI's adapter reads the local aggregator's offers, and our checks accept or reject them."""
 
 from decimal import Decimal
 
@@ -30,7 +30,7 @@ CROOKED = [
 
 
 def asked(world: SwapWorld, token: str = "DAI", *, on_one_chain: bool = False) -> Wanted:
-    """A question for USDC that the payer pays for with a token of the first chain."""
+    """Return a request for a quote: USDC for a token of the first chain."""
     target = world.first_row if on_one_chain else world.second_row
     return Wanted(
         Side(world.first_row.pk, world.token(world.first_row, token).contract_address, world.first.payer),
@@ -40,7 +40,7 @@ def asked(world: SwapWorld, token: str = "DAI", *, on_one_chain: bool = False) -
 
 
 def offered(world: SwapWorld, wanted: Wanted) -> Offer:
-    """What LI.FI's adapter makes of the aggregator's answer. Raises NoOffer and ProviderDown."""
+    """Return the offer that LI.FI's adapter reads from the aggregator. Raises NoOffer and ProviderDown."""
     return LifiProvider(world.aggregator.url, "", "quittance").quote(wanted)
 
 

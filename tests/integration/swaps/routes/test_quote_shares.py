@@ -1,4 +1,7 @@
-"""No customer can use up the deployment's quotes: a further call is 429, others continue, and direct routes stay."""
+"""No customer can use up the deployment's quotes.
+
+Excess calls return 429, other customers and direct routes continue.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +21,7 @@ From = Callable[[str], Customer]
 
 
 class Visitor:
-    """A caller of the public endpoints at an address of its own."""
+    """A caller of the public endpoints with its own IP address."""
 
     def __init__(self, ip: str) -> None:
         self._client = Client(REMOTE_ADDR=ip)
@@ -29,7 +32,10 @@ class Visitor:
 
 @pytest.fixture
 def visit(swap_world: SwapWorld, new_customer: NewCustomer, settings: Any) -> From:
-    """Open the page of a new request from an address. Of twenty quotes an hour, a request gets two: one click."""
+    """Return a function that opens a new request's page from an address.
+
+    A request gets two of twenty quotes an hour: one click.
+    """
     settings.ROUTING_QUOTE_LIMITS = {"lifi": parse("20/hour")}
     usdc = swap_world.token(swap_world.second_row, "USDC")
     return lambda ip: replace(new_customer(usdc), public=Visitor(ip))
@@ -57,7 +63,10 @@ def test_request_beyond_its_share_says_when_to_retry(
 
 
 def test_addresses_of_one_64_have_one_share(visit: From, dai_here: Token) -> None:
-    """A fifth of twenty, for two quotes of the first request, and one each of the others: a tenth of what is left."""
+    """The addresses share a fifth of twenty quotes.
+
+    The first request uses two, the others one each, a tenth of the rest.
+    """
     addresses = [f"2001:db8:1:2::{number}" for number in range(1, 5)]
     assert [visit(ip).ask_routes(dai_here).status_code for ip in addresses] == [200, 200, 200, 429]
     assert visit("2001:db8:1:3::1").ask_routes(dai_here).status_code == 200

@@ -1,4 +1,7 @@
-"""What the catalogue switches off takes no new payments; what is under way is verified all the same."""
+"""Tokens and chains that the catalogue switches off accept no new payments.
+
+Payments in progress are still verified.
+"""
 
 import re
 from typing import Any
@@ -26,7 +29,7 @@ def switch_off(token: Token, what: str) -> None:
 
 @pytest.fixture
 def wanted(swap_world: SwapWorld) -> Token:
-    """USDC on the second chain, which the request asks for."""
+    """USDC on the second chain, the requested token."""
     return swap_world.token(swap_world.second_row, "USDC")
 
 

@@ -1,4 +1,4 @@
-"""What a wallet holds on each chain: told in parallel, with prices, whatever becomes of one chain or of the prices."""
+"""A wallet's balances on each chain, with prices. They are read in parallel, even if a chain or the prices fail."""
 
 import time
 from decimal import Decimal
@@ -23,7 +23,7 @@ SOLANA_WALLET = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
 
 @pytest.fixture
 def customer(new_customer: NewCustomer, swap_world: SwapWorld) -> Customer:
-    """Somebody with plenty who is to pay 10.50 USDC on the second chain."""
+    """A customer with large balances and a request of 10.50 USDC on the second chain."""
     Token.objects.filter(symbol__in=("USDC", "USDT", "DAI")).update(tags=["stablecoin"])
     return new_customer(swap_world.token(swap_world.second_row, "USDC"))
 

@@ -1,4 +1,4 @@
-"""What a Safe pays is bound by the reference in the call that its owners signed, and by no byte around it."""
+"""A Safe's payment is bound by the reference in the call that its owners signed, and by no other bytes."""
 
 from collections.abc import Callable
 

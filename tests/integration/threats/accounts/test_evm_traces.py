@@ -1,4 +1,4 @@
-"""A trace is read without trust in who made the transaction, or in the node: bounded, once, and never for a verdict."""
+"""Neither a transaction's sender nor a node can misuse traces. Traces are limited, read once, and never verdicts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +31,7 @@ def frame(sender: str, to: str, value: int = 0, data: str = "0x", **more: Any) -
 
 
 class Traces:
-    """A node in front of the chain whose traces can be made to fail."""
+    """A node in front of the chain. Tests can make its traces fail."""
 
     def __init__(self, chain: LocalChain) -> None:
         self.chain = chain
@@ -54,7 +54,7 @@ class Traces:
 
 @pytest.fixture
 def node(local_chain: LocalChain) -> Any:
-    """The chain behind a node whose traces a test can break."""
+    """The node in front of the chain, whose traces tests can make fail."""
     traces = Traces(local_chain)
     with serving(traces) as serving_node:
         yield traces, serving_node
@@ -132,7 +132,8 @@ def test_failed_trace_delays_only_its_own_payment(
     assert [payment.status for payment in paid] == [Payment.Status.COMPLETED] * 2
     assert (waiting.status, waiting.attempts) == (Payment.Status.PROCESSING, 0)
     assert [hostile] in traces.queried
-    # The node comes round: it had never been a no. (The pause after failures is in real seconds, below one.)
+    # The node recovers, because a failure is not a refusal. The pause after failures is less than a second,
+    # in real time.
     traces.broken = set()
     for _ in range(200):
         look(clock)
@@ -177,7 +178,7 @@ def test_trace_of_another_transaction_is_discarded(world: World, local_chain: Lo
 
 
 def test_one_of_three_nodes_cannot_invent_an_inner_transfer(world: World, untraced_url: str) -> None:
-    """The node invents a call with native coin."""
+    """The node invents a call that moves native coin."""
     batch = world.place("BatchPayer")
     sent = world.call(batch, b"", value=7)
 
@@ -213,5 +214,5 @@ def test_unsubmitted_safe_payment_is_found_by_logs(world: World, node: tuple[Tra
     watch = Watch(b"w" * 16, world.chain.usdc, world.chain.recipient)
     found = found_by(EvmClient([serving_node.url], world.chain.chain_id), [watch])
     assert (b"w" * 16, ours) in found.found
-    assert traces.queried == [[ours]]  # no others are worth a trace
+    assert traces.queried == [[ours]]  # other transactions need no trace
     assert nobodys not in [hash_ for _, hash_ in found.found]

@@ -1,4 +1,4 @@
-"""Accounts that look like known ones, accounts within accounts, and modules: only the call that paid is believed."""
+"""Forged accounts, accounts inside accounts, and modules: only the call that paid counts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -44,7 +44,7 @@ def paying(request: PaymentRequest, amount: int = AMOUNT) -> bytes:
 
 
 def forged_account(world: World) -> RealAccount:
-    """Return an account whose proxy is a SimpleAccount's, before code that does something else."""
+    """Return an account with a SimpleAccount's proxy, whose code does something else."""
     account = world.account()
     forged = world.place("ForgedAccount")
     word = "0x" + forged[2:].lower().rjust(64, "0")
@@ -55,7 +55,7 @@ def forged_account(world: World) -> RealAccount:
 
 @pytest.mark.parametrize("traced", [True, False])
 def test_known_proxy_with_foreign_code_claims_no_order(world: World, untraced_url: str, traced: bool) -> None:
-    """The operation is a payment with the thief's reference; the code fills a stranger's order instead."""
+    """The operation looks like a payment with the thief's reference. But the code fills a stranger's order."""
     account, pool = forged_account(world), world.place("FillPool")
     fill = call_data("fill(address,address,uint256)", world.chain.usdc, world.chain.recipient, AMOUNT)
     approve = call_data("approve(address,uint256)", pool, AMOUNT)
@@ -71,7 +71,10 @@ def test_known_proxy_with_foreign_code_claims_no_order(world: World, untraced_ur
 
 
 def test_payment_by_a_paymaster_pays_no_operation(world: World, ask: Ask, either_node: bool) -> None:
-    """It moves its own tokens within the bounds of the thief's operation, which names as much and moves nothing."""
+    """The paymaster pays with its own tokens during the thief's operation.
+
+    The operation names the amount, but moves nothing.
+    """
     thief, account, paymaster = ask(), world.account(), world.deploy("MeddlingPaymaster")
     world.fund(paymaster)
     world.call(paymaster, call_data("deposit(address)", world.entry_point()), value=10**17)
@@ -115,7 +118,7 @@ def test_safe_within_a_safe_pays_by_the_innermost_call(world: World, ask: Ask, e
 
 
 def test_delegation_within_the_payment_needs_a_trace(world: World, ask: Ask, either_node: bool) -> None:
-    """The account delegates and pays in one transaction that it signs itself: before the block it had no code."""
+    """In one transaction that it signs itself, the account delegates and pays. Before the block, it had no code."""
     request, key = ask(), world.stranger()
     delegate = world.contracts.delegate(SIMPLE_7702)
     account = Account.from_key(key)

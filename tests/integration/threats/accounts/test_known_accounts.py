@@ -1,4 +1,4 @@
-"""Without a trace, accounts of published code pay with the reference in the calls that their owners signed."""
+"""Accounts with known code can pay without a trace, by the reference in the calls that their owners signed."""
 
 import pytest
 
@@ -136,5 +136,5 @@ def test_evidence_of_accounts_is_read_once_for_all(world: World, untraced_url: s
             assert all(facts is not None and facts.is_complete for facts in found.values())
             trips.append([methods for methods in node.asked if "debug_traceTransaction" not in methods])
     assert [len(queried) for queried in trips[1:]] == [2, 2]
-    # Two rounds, the chain ID of each connection, and the block for the tracing probe.
+    # Two rounds of calls. In addition: the chain ID per connection, and the block for the tracing probe.
     assert len(trips[0]) <= 2 + 5

@@ -1,4 +1,4 @@
-"""Of native coin that a contract receives what it kept counts, by the sender's proof and no reference."""
+"""If a contract receives native coin, only the amount that it keeps counts, and only by the sender's proof."""
 
 import requests
 
@@ -40,7 +40,7 @@ def test_coin_that_a_contract_sends_back_is_not_claimable(world: World, untraced
 
 
 def test_input_of_a_contract_is_no_reference_without_a_trace(world: World, untraced_url: str) -> None:
-    shop = world.deploy("Accomplice")  # runs what it was given whenever it is called
+    shop = world.deploy("Accomplice")  # makes its loaded call whenever it is called
     world.call(shop, call_data("load(address,bytes)", world.chain.recipient, b""))
     sent = world.call(shop, REFERENCE, value=WEI)
     transfer, is_complete = received(world, sent, shop, untraced_url)
@@ -48,7 +48,7 @@ def test_input_of_a_contract_is_no_reference_without_a_trace(world: World, untra
 
 
 def test_account_without_code_is_paid_at_any_gas_used(world: World, untraced_url: str) -> None:
-    """Some chains count their own fees in the gas used: then only the account's code tells that none ran."""
+    """Some chains add their own fees to the gas used. Then only the recipient's code shows that no code ran."""
     sent = world.call(world.chain.recipient, REFERENCE, value=WEI)
 
     def dearer(exchange: Exchange) -> None:

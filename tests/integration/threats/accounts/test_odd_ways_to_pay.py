@@ -1,4 +1,4 @@
-"""Ways in which coins and tokens reach a merchant that no wallet takes: counted for what they are, and once."""
+"""Unusual ways in which coins and tokens reach a merchant. Each counts correctly and once."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,10 @@ def created(world: World, request: PaymentRequest, data: bytes, tail: bytes = b"
 
 
 def test_fees_of_a_block_pay_no_request(world: World, ask: Ask, ether: Token) -> None:
-    """The merchant's address gets the tips of every transaction in the block: no transfer, and no reference."""
+    """The merchant's address gets the tips of all transactions in the block.
+
+    This is no transfer and has no reference.
+    """
     thief = ask("0.0001", ether)
     miner = world.chain.rpc("eth_getBlockByNumber", "latest", False)["miner"]
     before = world.coins(thief.recipient_address)
@@ -59,7 +62,7 @@ def test_fees_of_a_block_pay_no_request(world: World, ask: Ask, ether: Token) ->
 
 
 def test_value_spent_twice_in_a_batch_counts_once(world: World, ask: Ask, ether: Token) -> None:
-    """The batch is called with the price of one request and names it for two: the second call has nothing to send."""
+    """The batch gets the price of one request and pays two. The second call has nothing left to send."""
     first, second = ask("0.01", ether), ask("0.01", ether)
     calls = [(r.recipient_address, r.amount, reference(r), True) for r in (first, second)]
     payer = world.deploy("BatchPayer")
@@ -72,7 +75,7 @@ def test_value_spent_twice_in_a_batch_counts_once(world: World, ask: Ask, ether:
 
 @pytest.fixture
 def second_address(world: World, chain: Chain) -> Token:
-    """A second address of USDC, in the catalogue as a token of its own."""
+    """A second contract address of USDC, which is a separate token in the catalogue."""
     address = world.deploy("SecondAddress", ["address"], [world.chain.usdc])
     return Token.objects.create(
         chain=chain, symbol="USDC2", name="USD Coin", decimals=6, contract_address=address
@@ -82,7 +85,7 @@ def second_address(world: World, chain: Chain) -> Token:
 def test_token_with_two_addresses_pays_by_the_called_one(
     world: World, merchant: Merchant, usdc: Token, second_address: Token, either_node: bool
 ) -> None:
-    """Both log the one transfer. Its reference is in the call of the second address, and in no call of the first."""
+    """Both addresses log the same transfer. The second address was called with the reference, the first was not."""
     by_first, by_second = (
         make_request(merchant, token, "10", world.chain.recipient) for token in (usdc, second_address)
     )
@@ -99,7 +102,7 @@ def test_token_with_two_addresses_pays_by_the_called_one(
 def test_maximum_amount_of_a_token_harms_no_other_payment(
     world: World, merchant: Merchant, chain: Chain, ask: Ask
 ) -> None:
-    """As much as a number of the chain holds."""
+    """The amount is the largest number that the chain can store."""
     token = Token.objects.create(
         chain=chain, symbol="BIG", name="Big Coin", decimals=6, contract_address=world.token("TestToken")
     )

@@ -1,4 +1,4 @@
-"""What a sender signs for afterwards pays that order alone, whatever else its transaction or the merchant does."""
+"""A sender's proof afterwards pays only its request, whatever else happens in the transaction."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -29,7 +29,7 @@ def prove_with(public: Api, safe: Safe, payment: Payment) -> int:
 
 @pytest.fixture
 def two_orders(world: World, ask: Ask) -> tuple[Safe, list[Payment]]:
-    """Two orders of one shop, paid by two transfers of one transaction that carries neither reference."""
+    """Two requests of one shop. One transaction pays both with two transfers, without references."""
     safe, requests = world.look_alike_safe(), [ask(), ask()]
     calls = [(world.chain.usdc, 0, transfer_data(each.recipient_address, AMOUNT)) for each in requests]
     sent = safe.send(safe.multi_send(*calls))

@@ -1,4 +1,4 @@
-"""Made-up, borrowed and forged ids of proposals pay nothing, and cost no other customer anything."""
+"""Invented, stolen and forged ids of proposals pay nothing, and do no harm to other customers."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ def made_up(number: int) -> str:
 
 
 def logging(topics: list[bytes], data: bytes, times: int = 1) -> str:
-    """Return the code of a contract that logs this whenever it is called."""
+    """Return the code of a contract that writes this log whenever it is called."""
     body = b""
     for start in range(0, len(data), 32):
         body += b"\x7f" + data[start : start + 32] + b"\x60" + bytes([start]) + b"\x52"  # PUSH32 PUSH1 MSTORE
@@ -41,7 +41,7 @@ def logging(topics: list[bytes], data: bytes, times: int = 1) -> str:
 
 
 def forger(world: World, topics: list[bytes], data: bytes, times: int = 1) -> str:
-    """Deploy a contract that logs the event whenever it is called."""
+    """Deploy a contract that logs the event whenever it is called; return its address."""
     address = Account.create().address
     world.chain.rpc("anvil_setCode", address, logging(topics, data, times))
     world.fund(address)
@@ -67,7 +67,7 @@ def test_fourth_id_of_a_request_is_rejected(
     assert refused.headers["Retry-After"]
     assert request.payments.count() == MAX_PROPOSALS
     assert customer.submit(made_up(0), route_id).status_code == 200
-    # The ids keep out no hash, neither of another wallet nor one that a node knows.
+    # The ids block no hashes: neither another wallet's nor one that a node knows.
     assert customer.submit(made_up(50), None).status_code == 201
     sent = pay(local_chain, request)
     assert customer.submit(sent, route_id).status_code == 201
@@ -200,7 +200,7 @@ def test_event_of_another_contract_counts_nothing(world: World, ask: Ask, public
 
 
 def test_operation_of_another_sender_counts_nothing(world: World, ask: Ask, public: Api) -> None:
-    """The thief's own operation is real, and carries no reference; the route names the victim's account."""
+    """The thief's own operation is real but has no reference. The route names the victim's account."""
     request, clock = ask(), Clock()
     victim, thief = world.account(), world.account()
     customer = Customer(public, request)
@@ -227,7 +227,7 @@ def test_false_success_of_a_hostile_account_pays_nothing(
 
 
 def test_false_failure_beside_a_payment_does_not_stop_it(world: World, ask: Ask, public: Api) -> None:
-    """The bundler adds a call that fails another id of the same request; the payment in the bundle counts."""
+    """The bundler adds a call that fails another id of the same request. The payment in the bundle still counts."""
     request, clock = ask(), Clock()
     hostile = forger(world, [FAILURE, bytes.fromhex(made_up(7)[2:])], bytes(32))
     customer = Customer(public, request)

@@ -1,6 +1,7 @@
-"""Money that leaves the merchant again in the transaction that brought it, or that left it before, pays nothing.
+"""Money pays nothing if the merchant's contract sends it out again in the same transaction, or sent it out before.
 
-The merchant is a contract that lends, or forwards what it got for any caller. The attacker owns every other account.
+The merchant is a contract that lends, or forwards its money for any caller. The attacker owns all other
+accounts.
 """
 
 from collections.abc import Callable
@@ -29,7 +30,7 @@ Ask = Callable[..., PaymentRequest]
 
 @pytest.fixture
 def shop(world: World) -> str:
-    """A merchant's contract that lends, with money of its own."""
+    """A merchant's contract that lends its own money."""
     shop = world.deploy("LendingShop")
     world.fund(shop)
     return shop
@@ -37,7 +38,7 @@ def shop(world: World) -> str:
 
 @pytest.fixture
 def ask_for(merchant: Merchant, usdc: Token) -> Ask:
-    """Return a maker of requests, 10 USDC unless said otherwise, to be paid to a recipient."""
+    """Return a function that makes requests to this recipient, 10 USDC by default."""
 
     def make(recipient: str, amount: str = "10", token: Token | None = None) -> PaymentRequest:
         return make_request(merchant, token or usdc, amount, recipient)
@@ -47,7 +48,7 @@ def ask_for(merchant: Merchant, usdc: Token) -> Ask:
 
 @pytest.fixture
 def flash(world: World, chain: Chain) -> Token:
-    """A token of the catalogue that anyone may borrow out of nothing for the length of a transaction."""
+    """A catalogue token that anyone can borrow without cover, within one transaction."""
     address = world.token("FlashToken")
     return Token.objects.create(
         chain=chain, symbol="FLASH", name="Flash Coin", decimals=6, contract_address=address
@@ -55,7 +56,7 @@ def flash(world: World, chain: Chain) -> Token:
 
 
 def run(*calls: tuple[str, bytes], value: int = 0) -> bytes:
-    """Return the input by which a BatchPayer makes these calls."""
+    """Return the input with which a BatchPayer makes these calls."""
     return call_data(RUN, [(to, value, data, False) for to, data in calls])
 
 
@@ -77,7 +78,7 @@ def done(world: World, to: str, data: bytes) -> str:
 def test_flash_minted_tokens_that_are_burned_pay_nothing(
     world: World, ask_for: Ask, shop: str, flash: Token
 ) -> None:
-    """It is minted for the payer, paid, passed on by the shop to an accomplice, given back and burned."""
+    """The token is minted for the payer, paid, forwarded by the shop to an accomplice, returned and burned."""
     request, token = ask_for(shop, token=flash), flash.contract_address
     payer, accomplice = world.deploy("BatchPayer"), world.deploy("BatchPayer")
     pass_on = (shop, call_data("passOn(address,address,uint256)", token, accomplice, AMOUNT))
@@ -91,7 +92,10 @@ def test_flash_minted_tokens_that_are_burned_pay_nothing(
 
 
 def test_loan_hides_behind_no_other_payment(world: World, ask_for: Ask, shop: str) -> None:
-    """The shop gains 10: what is paid first. What the borrower keeps, another account of the attacker's pays back."""
+    """The shop gains 10 from the first payment.
+
+    The borrower keeps the loan, and another account of the attacker repays it.
+    """
     first, second, usdc = ask_for(shop), ask_for(shop), world.chain.usdc
     payer, borrower = world.deploy("BatchPayer"), world.deploy("BatchPayer")
     world.fund(payer, usdc=2 * AMOUNT)
@@ -106,7 +110,7 @@ def test_loan_hides_behind_no_other_payment(world: World, ask_for: Ask, shop: st
 
 
 def test_shop_that_forwards_every_coin_is_paid_each_time(world: World, ask_for: Ask, ether: Token) -> None:
-    """Two customers pay in one transaction, and each payment is passed on in the call that makes it."""
+    """Two customers pay in one transaction. Each payment is forwarded in the same call."""
     till = "0x" + "71" * 20
     shop = world.deploy("ForwardingShop", ["address"], [till])
     first, second = ask_for(shop, "0.01", ether), ask_for(shop, "0.02", ether)
@@ -121,7 +125,7 @@ def test_shop_that_forwards_every_coin_is_paid_each_time(world: World, ask_for: 
 def test_token_passed_on_after_the_payment_counts(
     world: World, ask_for: Ask, shop: str, either_node: bool
 ) -> None:
-    """The till keeps it: that is the shop's own business."""
+    """The till keeps the money, which only concerns the shop."""
     request, usdc, payer = ask_for(shop), world.chain.usdc, world.deploy("BatchPayer")
     world.fund(payer, usdc=AMOUNT)
     pass_on = (shop, call_data("passOn(address,address,uint256)", usdc, "0x" + "71" * 20, AMOUNT))

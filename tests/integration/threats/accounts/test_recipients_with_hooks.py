@@ -1,4 +1,7 @@
-"""A token calls the merchant's contract when it pays it, as ERC-777 tokens do: what the hook sends away is no gain."""
+"""A token calls the merchant's contract when it pays it, as ERC-777 does.
+
+Money that this hook sends away doesn't count.
+"""
 
 import pytest
 
@@ -23,7 +26,7 @@ TILL = "0x" + "71" * 20
 
 @pytest.fixture
 def token(world: World, chain: Chain) -> Token:
-    """A token of the catalogue that calls its recipients."""
+    """A catalogue token that calls its recipients."""
     address = world.token("ReceiverHookToken")
     return Token.objects.create(
         chain=chain, symbol="HOOK", name="Hook Coin", decimals=6, contract_address=address
@@ -32,7 +35,7 @@ def token(world: World, chain: Chain) -> Token:
 
 @pytest.fixture
 def shop(world: World, token: Token) -> str:
-    """A merchant's contract that the token calls; what it does then is loaded by each test."""
+    """A merchant's contract that the token calls. Each test sets its reaction."""
     shop = world.deploy("Accomplice")
     world.call(token.contract_address, call_data("register(address)", shop))
     world.call(token.contract_address, call_data("mint(address,uint256)", world.chain.payer, 5 * AMOUNT))
@@ -45,7 +48,7 @@ def request_of_shop(merchant: Merchant, token: Token, shop: str) -> PaymentReque
 
 
 def hooked(world: World, shop: str, to: str, data: bytes) -> None:
-    """Have the shop make this call when it is paid."""
+    """Have the shop make this call whenever it is paid."""
     world.call(shop, call_data("load(address,bytes)", to, data))
 
 
@@ -73,7 +76,7 @@ def test_tokens_that_the_hook_forwards_to_the_till_count(
 def test_tokens_that_an_accomplice_sends_back_pay_nothing(
     world: World, token: Token, shop: str, request_of_shop: PaymentRequest
 ) -> None:
-    """The accomplice is called by the token as well, and gives it back to the payer."""
+    """The token also calls the accomplice, which returns the tokens to the payer."""
     accomplice = world.deploy("Accomplice")
     world.call(token.contract_address, call_data("register(address)", accomplice))
     hooked(world, accomplice, token.contract_address, transfer_data(world.chain.payer, AMOUNT))
@@ -89,7 +92,10 @@ def test_payment_that_the_hook_triggers_is_credited_itself(
     request_of_shop: PaymentRequest,
     either_node: bool,
 ) -> None:
-    """When it is paid, the shop has a stranger's signed payment to another merchant made: each is its own request's."""
+    """When it is paid, the shop sends a stranger's signed payment to another merchant.
+
+    Each payment counts for its own request.
+    """
     stranger = world.safe()
     world.call(token.contract_address, call_data("mint(address,uint256)", stranger.address, AMOUNT))
     other = make_request(merchant, token, "10", world.chain.recipient)

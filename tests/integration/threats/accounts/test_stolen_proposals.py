@@ -1,4 +1,4 @@
-"""A stranger who submits a customer's id first, with accounts of their own or as a hash, hides no execution."""
+"""A stranger submits a customer's id first, with other accounts or as a hash. The execution is still found."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,9 @@ KINDS = ["safe 1.3.0", "safe 1.4.1", "operation 0.7"]
 def stolen(
     customer: Customer, account: Account, thiefs: list[str], *, as_hash: bool = False
 ) -> tuple[Proposed, str]:
-    """Have the account's signers sign, and a thief submit the id first with these accounts; return the honest route."""
+    """Have the account's signers sign, and a thief submit the id first with these accounts; return the
+    customer's route.
+    """
     route_id = customer.route(account.address)
     proposed = proposal(account, customer.build(route_id))
     for thief in thiefs:
@@ -37,7 +39,7 @@ def stolen(
 
 
 def pay_all(request: PaymentRequest, clock: Clock) -> list[Payment]:
-    """Search and verify until all payments are decided or wait for signers."""
+    """Search and verify until every payment is decided or waits for signers."""
     for payment in request.payments.all():
         verify(payment, clock, looks=3)
     look(clock)
@@ -82,7 +84,7 @@ def test_id_that_a_thief_submitted_as_a_hash_is_found(
 def test_hash_submitted_as_id_counts_while_logs_are_missing(
     world: World, ask: Ask, public: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thief turns a customer's hash, which our nodes don't know yet, into a proposal of an account of the thief's."""
+    """Before our nodes know a customer's hash, a thief submits it as the proposal of the thief's account."""
     request, clock, key = ask(), Clock(), world.stranger()
     customer = Customer(public, request)
     sender = EthAccount.from_key(key).address
@@ -103,7 +105,7 @@ def test_hash_submitted_as_id_counts_while_logs_are_missing(
 
 
 def test_operation_is_found_whatever_account_was_submitted(world: World, ask: Ask, public: Api) -> None:
-    """An EntryPoint computes the id itself, so that its event needs no place in the list."""
+    """An EntryPoint computes the id itself. So its event counts even if the account is not in the list."""
     request, clock = ask(), Clock()
     thiefs = [world.safe().address for _ in range(MAX_ACCOUNTS)]
     customer = Customer(public, request)
@@ -118,7 +120,9 @@ def test_operation_is_found_whatever_account_was_submitted(world: World, ask: As
 def test_thiefs_event_of_a_stolen_id_hides_no_execution(
     world: World, ask: Ask, public: Api, event: bytes, is_first: bool
 ) -> None:
-    """The thief's account logs the id in a real payment of one unit, before or after the customer's page submits it."""
+    """The thief's account logs the id in a real payment of one unit, before or after the customer's page
+    submits the id.
+    """
     request, clock = ask(), Clock()
     customer, account = Customer(public, request), world.safe()
     route_id = customer.route(account.address)
@@ -154,7 +158,7 @@ def test_account_that_built_the_payment_replaces_another(
     assert customer.submit(proposed.id, route_id).status_code == 200
     payment.lookup.refresh_from_db()
     assert payment.lookup.proposal_accounts == [*thiefs[: MAX_ACCOUNTS - 1], account.address]
-    # Others can't take the place again.
+    # Other accounts can't take this place again.
     assert customer.submit(proposed.id, customer.route(thiefs[-1])).status_code == 200
     payment.lookup.refresh_from_db()
     assert account.address in payment.lookup.proposal_accounts

@@ -1,4 +1,4 @@
-"""Native coin that moves in inner calls counts once, if a trace shows it."""
+"""Native coin in inner calls counts once, if a trace shows it."""
 
 from collections.abc import Callable
 
@@ -61,7 +61,7 @@ def test_reference_of_the_outer_call_binds_no_inner_value(
 
 
 def test_delegatecall_with_value_moves_nothing(world: World, ask: Ask, ether: Token, batch: str) -> None:
-    """A DELEGATECALL shows the value of the call around it, which never reaches the one whose code runs."""
+    """A DELEGATECALL shows the value of the outer call. The contract whose code runs never gets that value."""
     request = ask("0.01", ether)
     data = call_data("borrow(address,bytes)", request.recipient_address, bytes(request.reference))
     before = world.coins(request.recipient_address)
@@ -79,5 +79,5 @@ def test_coin_of_a_selfdestruct_carries_no_reference(world: World, ask: Ask, eth
     close = call_data("close(address)", request.recipient_address) + bytes(request.reference)
     sent = world.call(legacy, close)
     assert world.coins(request.recipient_address) - before == WEI
-    # It arrived, so it is not denied: the merchant may accept it.
+    # The coin arrived, so the merchant may accept it.
     assert refusal(request, sent) == "transaction_not_bound"

@@ -1,4 +1,4 @@
-"""An operation of a bundle pays by the reference in its own signed call, whatever else the bundle has."""
+"""An operation in a bundle pays by the reference in its own signed call. The rest of the bundle doesn't matter."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,7 @@ def reference(request: PaymentRequest) -> bytes:
 
 
 def unbound(traces: bool) -> tuple[str, ...]:
-    """Return why a payment by an operation is not the request's, by a node with traces or without."""
+    """Return the failure codes of an operation's unbound payment, for nodes with or without traces."""
     return ("transaction_not_bound",) if traces else UNPROVED
 
 
@@ -62,7 +62,10 @@ def test_only_one_of_three_operations_is_credited(world: World, ask: Ask, either
 
 
 def test_reference_in_another_operation_claims_nothing(world: World, ask: Ask, either_node: bool) -> None:
-    """The thief's operation carries his reference, in a call that pays nothing; the victim's has none."""
+    """The thief's operation has the thief's reference in a call that pays nothing.
+
+    The victim's operation has no reference.
+    """
     thief = ask()
     victim = world.account().paying(world.chain.usdc, thief.recipient_address, AMOUNT)
     carrying = [
@@ -93,7 +96,7 @@ def test_reference_outside_the_operations_call_binds_nothing(
 
 
 def test_wrapper_with_invented_operations_binds_nothing(world: World, ask: Ask, either_node: bool) -> None:
-    """The wrapper runs the victim's real operation and reports the thief's invented one, for the same account."""
+    """A wrapper runs the victim's real operation, and reports an invented operation of the same account."""
     thief, victim = ask(), world.account()
     genuine = victim.paying(world.chain.usdc, thief.recipient_address, AMOUNT)
     invented = (victim.address, 0, b"",

@@ -1,4 +1,4 @@
-"""What a merchant buys pays no customer's request, and a payment in thousands of transfers delays no other."""
+"""Tokens that a merchant buys pay no request. A payment in thousands of transfers delays no other payment."""
 
 import pytest
 from django.db import connection
@@ -18,14 +18,14 @@ DAI_AMOUNT = 10 * 10**18
 
 @pytest.fixture
 def shop_key(world: World) -> str:
-    """The key of a merchant's wallet, which has DAI as well."""
+    """The private key of a merchant's wallet that also has DAI."""
     key = world.stranger()
     world.call(world.chain.dai, call_data("mint(address,uint256)", Account.from_key(key).address, DAI_AMOUNT))
     return key
 
 
 def offered(world: World, book: str, reference: bytes) -> None:
-    """Have the thief offer USDC for DAI, with his reference after the call that moves his USDC."""
+    """Have the thief offer USDC for DAI. The thief's reference is after the call that moves the thief's USDC."""
     place = call_data(
         "place(address,uint256,address,uint256,bytes)",
         world.chain.usdc, AMOUNT, world.chain.dai, DAI_AMOUNT, reference,
@@ -41,7 +41,7 @@ def offered(world: World, book: str, reference: bytes) -> None:
 def test_tokens_that_the_merchant_bought_pay_no_request(
     world: World, merchant: Merchant, usdc: Token, shop_key: str, signer: str
 ) -> None:
-    """The thief's order is filled by the merchant, or the merchant's own order by the thief, at the market's price."""
+    """The merchant fills the thief's order, or the thief fills the merchant's, at the market price."""
     request = make_request(merchant, usdc, "10", Account.from_key(shop_key).address)
     book = world.deploy("SuffixOrders")
     allow = call_data("approve(address,uint256)", book, DAI_AMOUNT)
@@ -75,7 +75,7 @@ def test_tokens_that_the_merchant_bought_pay_no_request(
 def test_payment_in_a_thousand_transfers_is_stored_at_once(
     world: World, merchant: Merchant, usdc: Token
 ) -> None:
-    """Its request is locked meanwhile, and the payments after it in the batch wait."""
+    """Meanwhile, the request is locked, and later payments in the batch wait."""
     request = make_request(merchant, usdc, "0.001", world.chain.recipient)
     other = make_request(merchant, usdc, "0.001", world.chain.recipient)
     swarm = world.deploy("Swarm")

@@ -1,6 +1,6 @@
-"""A bridge's delivery that anyone may complete pays only the request that its provider reports it for.
+"""Anyone can complete some bridges' deliveries. A delivery pays only the request for which its provider reports it.
 
-The thief completes it within a transaction of his own, between calls that carry his reference.
+The thief completes the delivery in a transaction of the thief, between calls with the thief's reference.
 """
 
 from collections.abc import Callable
@@ -26,13 +26,13 @@ Run = Callable[[World, Calls], str]
 
 
 def by_minting(world: World) -> str:
-    """Return a contract that mints to the merchant for any caller, as CCTP's receiveMessage does."""
+    """Return a contract that mints to the merchant for any caller, like CCTP's receiveMessage."""
     mint = call_data("mint(address,uint256)", world.chain.recipient, AMOUNT)
     return loaded(world, world.chain.usdc, mint)
 
 
 def out_of_a_pool(world: World) -> str:
-    """Return a contract that pays the merchant of its own for any caller, as Wormhole's completeTransfer does."""
+    """Return a contract that pays the merchant with its own tokens for any caller, like Wormhole's completeTransfer."""
     bridge = loaded(world, world.chain.usdc, transfer_data(world.chain.recipient, AMOUNT))
     world.fund(bridge, coins=0)
     return bridge

@@ -1,7 +1,7 @@
-"""A relayer who fills another's order, out of his own account, can't claim that payment by a reference or a proof.
+"""A relayer fills a stranger's order from the relayer's own account. A reference or a proof can't claim that payment.
 
-The pool takes the relayer's tokens by his allowance and pays the merchant: the log's sender is the relayer, and the
-relayer is the customer of a request of his own. What he puts into the transaction beside it binds nothing.
+The pool spends the relayer's allowance and pays the merchant. So the log's sender is the relayer, who is also
+the customer of another request. Anything that the relayer adds to the transaction binds nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def urls(request: pytest.FixtureRequest, world: World, untraced_url: str) -> Ite
 
 
 def carrying(world: World, amount: int = AMOUNT) -> tuple[str, int, bytes]:
-    """Return a call that carries the relayer's reference, as his request would have it."""
+    """Return a call with the relayer's reference, as for the relayer's own request."""
     return (world.chain.usdc, 0, transfer_data(world.chain.recipient, amount, REFERENCE))
 
 
@@ -69,7 +69,7 @@ def safe_execution(world: World) -> bytes:
 
 
 def by_a_forged_safe(world: World, address: str = "") -> str:
-    """It logs that it executed what was signed, and fills the order."""
+    """The forged Safe logs an execution of the signed call, but fills the order."""
     forged = address or world.deploy("Impostor")
     world.fund(forged)
     approve, fill = filling(world)
@@ -91,7 +91,7 @@ def by_an_account_that_is_delegated_to_a_forger(world: World) -> str:
 
 
 def by_a_delegation_switched_within_the_block(world: World) -> str:
-    """Before and after the block the account's code is a known one; in between it is a forger's."""
+    """Before and after the block, the account has known code. In between, it has a forger's."""
     world.place("Impostor")
     account = world.delegated(world.contracts.delegate(SIMPLE_7702))
     approve, (pool, _, fill) = filling(world)
@@ -109,7 +109,7 @@ def by_a_delegation_switched_within_the_block(world: World) -> str:
 
 @contextmanager
 def one_block(world: World) -> Iterator[None]:
-    """Mine what is sent within it in one block."""
+    """Mine all transactions sent inside the `with` in one block."""
     world.chain.rpc("evm_setAutomine", False)
     try:
         yield
@@ -152,7 +152,7 @@ def filled(transfers: list[Transfer]) -> list[Transfer]:
 
 @pytest.fixture
 def lenient(world: World) -> str:
-    """A token that returns false where the balance is too small."""
+    """A token that returns false if the balance is too small."""
     return world.token("LenientToken")
 
 
@@ -178,7 +178,7 @@ def test_paymaster_supplies_no_log_for_a_failed_transfer(
 def test_module_supplies_no_log_for_a_failed_transfer(
     world: World, urls: tuple[str, ...], lenient: str
 ) -> None:
-    """Its call of the token is the Safe's own, but it has no reference."""
+    """The module's call to the token comes from the Safe itself, but has no reference."""
     safe, module, minter = world.safe(), world.deploy("Accomplice"), world.deploy("Accomplice")
     safe.send(safe.execution(safe.address, call_data("enableModule(address)", module)))
     world.call(
@@ -204,7 +204,7 @@ def test_module_supplies_no_log_for_a_failed_transfer(
 
 
 def test_safe_with_a_guard_proves_nothing_without_a_trace(world: World, untraced_url: str) -> None:
-    """A guard's code runs before and after each execution, and may be anyone's."""
+    """A guard's code runs before and after each execution. Anyone could have written it."""
     safe = world.safe("1.3.0")
     guard = world.deploy("Accomplice")
     world.call(guard, call_data("load(address,bytes)", world.chain.recipient, b""))
@@ -216,7 +216,7 @@ def test_safe_with_a_guard_proves_nothing_without_a_trace(world: World, untraced
 
 
 def test_safe_with_other_logs_in_the_block_proves_nothing(world: World, untraced_url: str) -> None:
-    """What its code or its modules were in between is not known."""
+    """The Safe's code or modules may have changed within the block."""
     safe = world.safe()
     token, _, data = carrying(world)
     payment = safe.execution(token, data)
@@ -224,7 +224,7 @@ def test_safe_with_other_logs_in_the_block_proves_nothing(world: World, untraced
         sent = world.chain.send(unsigned(world, safe.address, payment))
         other = world.chain.send(
             {**unsigned(world, safe.address, b""), "value": 1}
-        )  # it logs what it receives
+        )  # makes the Safe log what it receives
     assert world.receipt(sent)["blockNumber"] == world.receipt(other)["blockNumber"]
     assert world.succeeded(sent)
     facts = facts_by(world.chain, sent, untraced_url)
@@ -245,7 +245,10 @@ def unsigned(world: World, to: str, data: bytes) -> dict[str, object]:
 
 
 def test_order_filled_by_a_hook_is_not_claimed(world: World, urls: tuple[str, ...]) -> None:
-    """The relayer pays one unit with his reference; the token calls his hook, which has an order filled."""
+    """The relayer pays one unit with the relayer's reference.
+
+    The token calls the relayer's hook, which has an order filled.
+    """
     token, hook, key = world.token("HookToken"), world.deploy("Accomplice"), world.stranger()
     relayer = Account.from_key(key).address
     pull = call_data("transferFrom(address,address,uint256)", relayer, world.chain.recipient, AMOUNT)
@@ -261,7 +264,7 @@ def test_order_filled_by_a_hook_is_not_claimed(world: World, urls: tuple[str, ..
 
 
 def test_interest_logged_in_the_same_call_is_not_claimed(world: World, urls: tuple[str, ...]) -> None:
-    """One unit is paid, a billion come along: as a mint, and in the payer's own name."""
+    """One unit is paid. A billion more appear in the logs: as a mint, and as a transfer from the payer."""
     token = world.token("InterestToken")
     world.call(token, call_data("mint(address,uint256)", world.chain.payer, 1))
     world.call(token, call_data("accrue(uint256)", 10**9))

@@ -1,4 +1,4 @@
-"""A transfer lies within the call that carries a quote's id only where that call encloses it."""
+"""A transfer belongs to the call with a quote's id only if that call encloses the transfer."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ RUN = "run((address,uint256,bytes,bool)[])"
 
 @pytest.fixture
 def router(world: World) -> str:
-    """A contract that makes calls for others, with tokens of its own."""
+    """A contract that makes calls for others and has its own tokens."""
     router = world.deploy("BatchPayer")
     world.fund(router)
     return router
@@ -30,7 +30,7 @@ def looked_up(world: World, url: str, sent: str, *watched: str) -> TransactionFa
 
 
 def routed(world: World, note: bytes = b"") -> bytes:
-    """Return the input of a call that has the router pay the merchant, with more than 256 bytes of it."""
+    """Return the input of a call that has the router pay the merchant. It has more than 256 further bytes."""
     pay = transfer_data(world.chain.recipient, AMOUNT)
     return call_data(RUN, [(world.chain.usdc, 0, pay, False)]) + bytes(300) + note
 
@@ -62,7 +62,7 @@ def test_each_payment_of_a_batch_lies_within_its_own_call(world: World, router: 
 
 
 def test_delivery_inside_another_swap_lies_within_both(world: World, router: str) -> None:
-    """The victim's delivery is made by a contract that the attacker's own swap calls; its id is the inner one."""
+    """The attacker's swap calls a contract that makes the victim's delivery. The delivery's id is the inner one."""
     bridge = world.deploy("BatchPayer")
     world.fund(bridge)
     delivery = routed(world, b"the victim's id")
@@ -73,7 +73,7 @@ def test_delivery_inside_another_swap_lies_within_both(world: World, router: str
 
 
 def test_payment_by_another_contract_needs_a_trace(world: World, untraced_url: str, router: str) -> None:
-    """The router has the payer's tokens taken, and another contract pay."""
+    """The router takes the payer's tokens, and another contract pays."""
     bridge = world.deploy("BatchPayer")
     world.fund(bridge)
     swap = call_data(RUN, [(bridge, 0, routed(world), False)])

@@ -1,4 +1,4 @@
-"""An allowance pays nothing; a third party that moves the tokens of the payer pays by its call."""
+"""An allowance pays nothing. A third party that moves the payer's tokens pays with its call."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def test_allowance_without_a_transfer_pays_nothing(world: World, ask: Ask) -> No
 
 
 def test_transfer_from_by_a_third_party_pays(world: World, ask: Ask) -> None:
-    """`transferFrom` sent straight to the token: its reference follows three arguments."""
+    """`transferFrom` is sent directly to the token. The reference follows its three arguments."""
     request, key = ask(), world.stranger()
     allow(world, Account.from_key(key).address)
     data = call_data(

@@ -1,4 +1,4 @@
-"""What a request is credited with, whatever nodes the deployment has: its own payer's money, and no other's."""
+"""With every kind of node, a request is credited with its own payer's money and no other."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -29,12 +29,12 @@ Call = tuple[str, int, bytes]
 
 @pytest.fixture
 def account(world: World) -> DelegatedAccount:
-    """An account whose code is a known delegate's: it makes several calls in one transaction."""
+    """An account with a known delegate's code, which makes several calls in one transaction."""
     return world.delegated(world.contracts.delegate(SIMPLE_7702))
 
 
 def proved(request: PaymentRequest, address: str) -> None:
-    """Store that this wallet proved to pay the request."""
+    """Store a proof by this wallet for the request."""
     now = timezone.now()
     columns = {"chain": request.chain, "token": request.token}
     route = Route.objects.create(
@@ -73,17 +73,18 @@ def fill(world: World) -> list[Call]:
 
 
 def shouting(world: World, logs: int) -> Call:
-    """Return a call that writes so many empty logs."""
+    """Return a call that writes this many empty logs."""
     oversized.Shouter.place(world.chain)
     return oversized.ADDRESS, 0, logs.to_bytes(32) + bytes(32)
 
 
 def failure_code(nodes: Nodes) -> str:
-    """Return the code for another's payment: proved by a trace, else not verifiable."""
+    """Return the failure code for a stranger's payment. It depends on whether the nodes have traces."""
     return "transaction_not_bound" if nodes.traces else "not_verifiable"
 
 
-# --- another's order, filled out of the relayer's own account ---------------------------------------------------------
+# --- a stranger's order, filled from the relayer's own account
+# --------------------------------------------------------
 
 
 def test_proof_does_not_claim_an_order_the_account_fills(

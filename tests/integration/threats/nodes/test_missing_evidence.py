@@ -1,4 +1,4 @@
-"""Without the state of a block nothing is proved of an account; a node that fails for it says nothing at all."""
+"""Without a block's state, nothing about an account is proved. A node's failure proves nothing either."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,7 +19,7 @@ LIMIT = {"code": -32005, "message": "daily request count exceeded, request rate 
 
 @pytest.fixture
 def node(untraced_url: str) -> Iterator[FaultProxy]:
-    """A node without traces that can be made to fail."""
+    """A proxy for a node without traces. Tests can set faults on it."""
     with proxying(untraced_url) as proxy:
         yield proxy
 
@@ -91,7 +91,7 @@ def test_rate_limited_evidence_delays_no_other_transaction(
 def test_evidence_of_another_block_is_discarded(
     world: World, node: FaultProxy, payments: tuple[str, str]
 ) -> None:
-    """The chain was reorganised between the receipt and the state."""
+    """Between the queries for the receipt and the state, the chain was reorganised."""
 
     def reorganised(exchange: Exchange) -> None:
         answers = exchange.truth()

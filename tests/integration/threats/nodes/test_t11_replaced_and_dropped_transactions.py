@@ -1,4 +1,4 @@
-"""A sped-up transaction is the same payment, by its sender, nonce and effect; a cancelled one fails as replaced."""
+"""A sped-up transaction is the same payment, by sender, nonce and effect. A cancelled one fails as replaced."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,7 +27,7 @@ def not_mining(local_chain: LocalChain) -> Iterator[None]:
 
 
 class WithoutNonces:
-    """A chain whose nodes don't have the method that finds a transaction by its nonce."""
+    """A chain whose nodes lack the method that finds a transaction by its nonce."""
 
     def __init__(self, chain: Chain) -> None:
         self._client = get_client(chain)
@@ -63,7 +63,7 @@ def next_in_line(chain: LocalChain, payment: Payment, transaction: dict[str, obj
 
 
 def is_one_payment(request: PaymentRequest, payment: Payment, slow: str, fast: str) -> None:
-    """Check that the payment went on with the faster transaction, and that nothing failed."""
+    """Check that the payment continues with the faster transaction, and that nothing failed."""
     payment.refresh_from_db()
     request.refresh_from_db()
     assert (payment.status, payment.transaction_hash) == ("completed", fast)

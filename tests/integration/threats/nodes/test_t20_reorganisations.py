@@ -1,4 +1,4 @@
-"""A payment whose block is reorganised before completion is credited once, after it is mined again."""
+"""If a payment's block is reorganised away before completion, it is credited once, after it is mined again."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,7 @@
 """Whatever one or two of three nodes do, no forged response pays, and no payment is lost.
 
-Each fault goes through the whole engine: a request, a payment on a real chain, its hash, and looks until it is decided.
+Each fault goes through the whole engine: a request, a payment on a real chain, its hash, and lookups until it
+is decided.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ Status = Payment.Status
 
 @dataclass(frozen=True)
 class Scene:
-    """What a fault may need to know: the true chain, another one, and which of the nodes it is."""
+    """The parameters of a fault: the true chain, another chain, and the index of the faulty node."""
 
     chain: LocalChain
     other: LocalChain
@@ -43,7 +44,7 @@ def amount(units: int) -> Callable[[Json], Json]:
 
 
 def only_for(fault: Fault, *methods: str) -> Fault:
-    """Fail for the requests in which one of these methods is called."""
+    """Apply the fault only to requests that call one of these methods."""
 
     def reply(exchange: fault_proxy.Exchange) -> None:
         if set(methods) & set(exchange.methods):
@@ -54,7 +55,7 @@ def only_for(fault: Fault, *methods: str) -> Fault:
     return reply
 
 
-# The lies differ from node to node: two nodes with the same lie would be believed.
+# Each node's lie is different, because two nodes with the same lie would form a quorum.
 FAULTS: dict[str, Callable[[Scene], Fault]] = {
     "429": lambda _: fault_proxy.limiting(7),
     "500": lambda _: fault_proxy.server_error,
@@ -71,8 +72,8 @@ FAULTS: dict[str, Callable[[Scene], Fault]] = {
         "eth_getTransactionByHash", lambda t: {**t, "from": "0x" + f"{s.node:040x}"}
     ),
 }
-# Two nodes could return the same of these, and would be believed; one alone is not. (The index of a log in its block
-# does no harm: it is not its place in the transaction.)
+# Two nodes could tell these lies with equal results and form a quorum. A single node can't. (A wrong log
+# index in the block is harmless, because it isn't the log's place in the transaction.)
 LIES_OF_ONE: dict[str, Callable[[Scene], Fault]] = {
     "forged status": lambda _: fault_proxy.forged_receipts(changed(status="0x0")),
     "forged log index": lambda s: fault_proxy.forged_receipts(with_logs(changed(logIndex=hex(90 + s.node)))),
@@ -102,7 +103,7 @@ def _healthy(
 
 @dataclass
 class World:
-    """Three nodes known to a worker from good days, and a request."""
+    """Three nodes that a worker already knows as healthy, and a request."""
 
     nodes: list[FaultProxy]
     chain: LocalChain
@@ -120,7 +121,7 @@ class World:
             self.nodes[node].asked.clear()
 
     def look(self, payment: Payment, times: int = 1) -> Payment:
-        """Look at the payment as often, each time when it is due."""
+        """Run several lookups of the payment, each when it is due."""
         for _ in range(times):
             payment.refresh_from_db()
             if payment.lookup.next_check_at:

@@ -1,4 +1,4 @@
-"""One lying node of three never turns a transaction into a payment that it is not."""
+"""If one of three nodes lies, it can't turn another transaction into a payment."""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Scam:
     clock: Clock
 
     def decide(self, transaction_hash: str, *, looks: int = 12) -> Payment:
-        """Submit the hash and look at it until it is decided, or so often."""
+        """Submit the hash and look it up until it is decided, or up to this many times."""
         payment = submit(self.request, transaction_hash)
         client = client_of(self.nodes, self.chain.chain_id, self.clock)
         for _ in range(looks):
@@ -108,7 +108,7 @@ def test_forged_status_of_a_reverted_transaction_is_ignored(scam: Scam) -> None:
 
 
 def parallel_world(other: LocalChain, chain_id: int) -> Fault:
-    """A node of another chain that claims to be of this one; its responses agree with each other."""
+    """A node of another chain that claims this chain's id. Its responses are consistent with each other."""
 
     def reply(exchange: Exchange) -> None:
         answers: Any = requests.post(other.url, json=exchange.body, timeout=30).json()

@@ -1,6 +1,6 @@
-"""A failed Solana transaction is in a block with its transfers, and pays nothing.
+"""A failed Solana transaction is in a block and has transfers, but pays nothing.
 
-What counts is the record of what it did: its error is null, and without that record nothing is known.
+It counts only if its record (`meta`) has the error null. Without the record, nothing is known.
 """
 
 import pytest

@@ -1,4 +1,7 @@
-"""What a Solana transaction names through a lookup table counts; one of a newer version is not readable."""
+"""Accounts that a Solana transaction names through a lookup table count.
+
+A transaction with a newer version can't be read.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -53,7 +56,7 @@ def test_payment_named_only_by_a_lookup_table_counts(
 
 
 def replaced(change: Change, signature: str) -> Fault:
-    """The truth, but for one transaction."""
+    """Forward everything, but change the response about one transaction."""
 
     def reply(exchange: Exchange) -> None:
         exchange.reply(
@@ -75,7 +78,7 @@ def unsupported(truth: dict[str, Any]) -> dict[str, Any]:
 
 
 def ownerless(truth: dict[str, Any]) -> dict[str, Any]:
-    """A transaction from before token balances named their owners (2021)."""
+    """A transaction from before 2021, when token balances did not name their owners."""
     meta = truth["result"]["meta"]
     balances = [{k: v for k, v in b.items() if k != "owner"} for b in meta["postTokenBalances"]]
     return {

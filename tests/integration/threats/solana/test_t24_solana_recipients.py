@@ -1,6 +1,6 @@
-"""Solana requests are paid to wallets and vaults, never to a mint, a program or a token account.
+"""On Solana, wallets and vaults can be recipients. Mints, programs and token accounts can't.
 
-A token account derived for a token account, or sent to a program, is lost for good.
+Money sent to a program, or to a token account derived for a token account, is lost for good.
 """
 
 import pytest
@@ -25,7 +25,7 @@ RENT = "SysvarRent111111111111111111111111111111111"
 
 @pytest.fixture
 def vault() -> str:
-    """An address that a program derives and signs for, as a multisig's vault is."""
+    """An address that a program derives and signs for, like a multisig's vault."""
     address, _ = Pubkey.find_program_address([b"vault", bytes(32)], Pubkey.from_string(ATA_PROGRAM))
     assert not address.is_on_curve()
     return str(address)

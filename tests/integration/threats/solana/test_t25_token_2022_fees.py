@@ -1,4 +1,4 @@
-"""A Token-2022 mint with a transfer fee pays with what arrives."""
+"""For a Token-2022 mint with a transfer fee, the amount that arrives counts."""
 
 from chains.families import get_client
 from chains.models import Chain, Token

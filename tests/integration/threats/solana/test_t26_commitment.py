@@ -1,4 +1,4 @@
-"""On Solana, confirmed is shown, finalized is paid, and processed does not count."""
+"""On Solana, a confirmed payment is shown, a finalized one is paid, and a processed one doesn't count."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,12 +25,12 @@ def request_(merchant: Merchant, solana_usdc: Token) -> PaymentRequest:
 
 @pytest.fixture
 def signature(request_: PaymentRequest, local_ledger: LocalLedger) -> str:
-    """A payment of the request, confirmed a moment ago."""
+    """The signature of a new payment of the request, which is confirmed."""
     return local_ledger.sign_and_send(built_for(request_, local_ledger.payer))
 
 
 def with_commitment(commitment: str | None) -> Callable[[Any], Any]:
-    """Return what a node's statuses become when it calls every transaction so, or knows none."""
+    """Return a change to a node's statuses: each transaction has this commitment, or is unknown if None."""
 
     def change(result: Any) -> Any:
         value = [
@@ -112,7 +112,7 @@ def test_processed_transaction_has_no_block_yet(
 
 
 def test_block_time_is_read_from_the_chain(signature: str, solana: Chain, local_ledger: LocalLedger) -> None:
-    """Surfnet's getTransaction counts it in thousands of seconds, which would make every payment too old."""
+    """Surfnet's getTransaction returns a wrong block time. With it, every payment would be too old."""
     facts = get_client(solana).look_up([signature], with_finality=True).transactions[signature]
     assert facts is not None
     assert facts.block is not None

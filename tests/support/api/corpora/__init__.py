@@ -1,4 +1,7 @@
-"""Input that must be refused, as plain data: a line is a JSON value, a heading says what becomes of it."""
+"""Input that the API must reject, as text files.
+
+Each line is a JSON value; the heading above it is the expected result.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +10,7 @@ from django.apps import apps
 
 
 def lines_of(name: str) -> Iterator[tuple[list[str], str]]:
-    """Yield the words of the heading and the JSON text of each line of a file here, its remarks left out."""
+    """Yield the heading's words and the JSON text for each line of a file. Comments are left out."""
     heading: list[str] = []
     for line in (Path(__file__).parent / name).read_text().splitlines():
         if line.startswith("== "):
@@ -17,7 +20,7 @@ def lines_of(name: str) -> Iterator[tuple[list[str], str]]:
 
 
 def row_counts() -> dict[str, int]:
-    """Return how many rows each table of the product has."""
+    """Return the number of rows in each table of the product."""
     ours = ("chains", "merchants", "webhooks", "payments")
     return {
         model._meta.label: model._default_manager.count()

@@ -1,4 +1,4 @@
-"""A server between a client and the real service: it hands calls on, and can lose, cut or replace the answers."""
+"""A server between a client and the real service. It forwards calls, and can lose, cut or replace the responses."""
 
 import json
 import threading
@@ -23,7 +23,7 @@ class Asked:
 
 @dataclass
 class Middleman:
-    """`faults` has one entry for each coming call; after the last one, or where it is None, calls are handed on."""
+    """`faults` has one entry for each coming call. If there is none, or it is None, the call is forwarded."""
 
     upstream: str
     url: str = ""
@@ -64,19 +64,19 @@ def hand_on(middleman: Middleman, asked: Asked, handler: BaseHTTPRequestHandler)
 
 
 def cut(middleman: Middleman, asked: Asked, handler: BaseHTTPRequestHandler) -> None:
-    """The connection ends before the service heard of the call."""
+    """Close the connection before the service gets the call."""
     handler.close_connection = True
     handler.connection.close()
 
 
 def cut_after_it_was_handled(middleman: Middleman, asked: Asked, handler: BaseHTTPRequestHandler) -> None:
-    """The service carries the call out, and nobody hears of it."""
+    """Have the service handle the call, but don't return its response."""
     assert middleman.ask_upstream(asked).ok
     cut(middleman, asked, handler)
 
 
 def answering(status: int, body: Any = None, **headers: str) -> Fault:
-    """Another answer than the service's; header names are written with underscores."""
+    """Return another response than the service's. In header names, write `_` for `-`."""
 
     def send(middleman: Middleman, asked: Asked, handler: BaseHTTPRequestHandler) -> None:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -86,7 +86,7 @@ def answering(status: int, body: Any = None, **headers: str) -> Fault:
 
 
 def problem(code: str, type_: str) -> dict[str, Any]:
-    """An error as the service writes it."""
+    """Return an error in the service's format."""
     return {
         "error": {"type": type_, "code": code, "message": "Not now.", "param": None, "request_id": "req_1"}
     }

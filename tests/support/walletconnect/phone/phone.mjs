@@ -1,4 +1,5 @@
-// A wallet's side of WalletConnect. A line of JSON in is what its owner does; a line out is what it was asked, or done.
+// The wallet's side of WalletConnect. Each input line (JSON) is an action of its owner. Each output line is a
+// request to the wallet or an action's result.
 
 import { createInterface } from "node:readline";
 import { SignClient } from "@walletconnect/sign-client";
@@ -6,7 +7,7 @@ import { SignClient } from "@walletconnect/sign-client";
 const [projectId, relayUrl] = process.argv.slice(2);
 const metadata = { name: "Rainbow for Tests", description: "A wallet", url: "https://phone.example", icons: [] };
 const storageOptions = { database: ":memory:" };
-// A question that nobody answered, since its test is over, must not hold up those of the next.
+// Requests that an earlier test left without a response must not delay those of the next.
 const signConfig = { disableRequestQueue: true };
 const settings = { metadata, storageOptions, signConfig, logger: "silent", telemetryEnabled: false };
 const client = await SignClient.init({ projectId, relayUrl, ...settings });

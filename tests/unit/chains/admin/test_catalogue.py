@@ -1,4 +1,7 @@
-"""The catalogue is switched in the portal; what would re-value existing requests stays as it is."""
+"""The portal switches chains and tokens on and off.
+
+It can't change columns that would alter existing requests' amounts.
+"""
 
 from collections.abc import Callable
 

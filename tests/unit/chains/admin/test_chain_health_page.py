@@ -1,4 +1,4 @@
-"""The pages of chains and tokens show the workers' last probe of the nodes; no page calls a node."""
+"""The pages of chains and tokens show the workers' last probe of the nodes. They don't call nodes."""
 
 from datetime import timedelta
 

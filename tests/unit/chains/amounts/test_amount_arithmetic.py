@@ -1,4 +1,4 @@
-"""Decimal text to base units and back is exact for every token: raw == amount × 10^decimals, in integers alone."""
+"""Decimal text converts to base units and back exactly: raw == amount × 10^decimals, with integers only."""
 
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ def token(decimals: int) -> Token:
 
 @st.composite
 def amounts(draw: st.DrawFn) -> tuple[int, str]:
-    """Return (decimals, text) with at most that many fraction digits, above zero and within a uint256."""
+    """Return (decimals, text). The amount is positive, fits a uint256, and has at most `decimals` decimal places."""
     decimals = draw(decimals_of_tokens)
     whole = str(draw(st.integers(0, UINT256 // 10**decimals - 1)))
     fraction = draw(st.text("0123456789", max_size=decimals))

@@ -1,4 +1,4 @@
-"""A catalogue file with a mistake is rejected with a message that locates it, and changes nothing."""
+"""A catalogue file with an error changes nothing. The message says where the error is."""
 
 from pathlib import Path
 from typing import Any
@@ -66,13 +66,13 @@ TOKENS = [
 
 
 def refused(directory: Path, content: Any) -> str:
-    """Load the file over an existing catalogue, check that nothing changed, and return the error message."""
+    """Load the file over an existing catalogue; check that nothing changed; return the error message."""
     load(write(directory, [chain(id=1, name="Ethereum")]))
     return rejection(directory, content)
 
 
 def rejection(directory: Path, content: Any) -> str:
-    """Load the file, check that nothing changed, and return the error message."""
+    """Load the file; check that nothing changed; return the error message."""
     before = everything()
     with pytest.raises(CommandError, match=r"^The catalogue was not loaded: ") as said:
         load(write(directory, content))

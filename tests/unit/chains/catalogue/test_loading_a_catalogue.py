@@ -1,4 +1,4 @@
-"""A catalogue file is loaded whole or not at all, and the same file again changes nothing."""
+"""A catalogue file is loaded completely or not at all. Loading it again changes nothing."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The public lists of chains and tokens need no key and leave out what is switched off."""
+"""The public lists of chains and tokens need no key. They don't include what is switched off."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The catalogues that ship with the product load, and every address in them is right by its own checksum."""
+"""The product's own catalogues load, and every address in them has a correct checksum."""
 
 import json
 from pathlib import Path
@@ -87,7 +87,8 @@ def test_only_what_is_active_is_on_offer(public: Api) -> None:
         assert not set(hidden) & {token["contract_address"] for token in tokens}
 
 
-# What `DOMAIN_SEPARATOR()` of these contracts returns, as published by others who read it from the chains.
+# The results of `DOMAIN_SEPARATOR()` of these contracts, as others read them from the chains and published
+# them.
 SEPARATORS = {
     "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48": "06c37168a7db5138defc7866392bb87a741f9b3d104deb5094588ce041cae335",
     "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913": "02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f",

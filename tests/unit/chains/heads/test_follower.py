@@ -1,4 +1,4 @@
-"""Following a head: each new one once, through failures, and nothing more after the end."""
+"""Follow a chain's head: report each new block once, despite failures, and nothing after the end."""
 
 import threading
 from queue import Queue
@@ -16,7 +16,7 @@ from tests.processes import eventually
 
 
 class Nodes:
-    """A client whose head is set by the test; None is a node that doesn't answer."""
+    """A client whose head the test sets. None means that the node doesn't respond."""
 
     def __init__(self, latest: int | None) -> None:
         self.latest = latest

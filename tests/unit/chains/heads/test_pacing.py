@@ -1,4 +1,4 @@
-"""How often a chain's head is asked for: about four times a block, most often when the next one is due."""
+"""A chain's head is queried about four times a block, and most often when the next block is due."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from chains.heads.pacing import Pacing
 
 
 def questions(pacing: Pacing, seconds: float) -> int:
-    """Return how many questions are asked in this time, each answered at once, without a new block."""
+    """Return the number of queries in this time. Each gets an immediate response, and there is no new block."""
     now, count = 0.0, 0
     while now < seconds:
         now += pacing.pause(now)

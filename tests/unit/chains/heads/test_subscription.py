@@ -1,4 +1,4 @@
-"""A WebSocket's messages are hints: whatever they hold, they bring a question forward, and never more."""
+"""WebSocket messages are only hints. Whatever they contain, they can only make the next query earlier."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ Handler = Callable[[ServerConnection], None]
 
 
 class Node:
-    """A WebSocket server that talks as it is told, and what it was sent."""
+    """A scripted WebSocket server that records the messages it receives."""
 
     def __init__(self, handler: Handler) -> None:
         self.received: Queue[str] = Queue()
@@ -63,7 +63,7 @@ def say(*messages: str | bytes) -> Handler:
     def talk(socket: ServerConnection) -> None:
         for message in messages:
             socket.send(message)
-        socket.recv()  # until the client leaves
+        socket.recv()  # wait until the client disconnects
 
     return talk
 

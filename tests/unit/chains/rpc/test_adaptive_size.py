@@ -1,4 +1,4 @@
-"""How the size of log queries follows what a node accepts."""
+"""The size of log queries adapts to what a node accepts."""
 
 from chains.rpc.nodes import Adaptive
 

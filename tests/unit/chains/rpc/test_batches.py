@@ -1,4 +1,4 @@
-"""How calls are put into batches: pure but for the time, with a node that answers as a function says."""
+"""Calls are put into batches. The code has no side effects except time, and a function plays the node."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ ROOM = 1000
 
 
 class Scripted:
-    """A node: what it answers to some calls, and whether it is alive."""
+    """A node: its responses to some calls, and whether it is up."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Scripted:
 
 
 def calls(count: int, **special: int) -> list[Call]:
-    """Return calls named after their places, but for those at the places given."""
+    """Return calls named "plain", except those at the given places."""
     names = {place: name for name, place in special.items()}
     return [(names.get(place, "plain"), [place]) for place in range(count)]
 
@@ -159,7 +159,7 @@ def test_a_rate_limit_is_the_nodes_and_raised(count: int) -> None:
 def test_batch_not_split_in_time_is_left_for_single_calls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Over a slow line every look would begin from the start again, and none would ever find it."""
+    """On a slow line, every lookup would start again from the beginning, and none would find the failing call."""
     monkeypatch.setattr(batches, "SPLITTING_SECONDS", -1.0)
 
     def answer(part: Sequence[Call], room: int) -> list[Any]:
@@ -180,7 +180,7 @@ def test_non_isolating_batch_is_halved_and_raises_too_large() -> None:
 
 
 def test_lifted_batch_limit_does_not_lengthen_the_next_pause() -> None:
-    """Otherwise a passing fault now and then would end in hours of single calls."""
+    """Otherwise, occasional short faults would lead to hours of single calls."""
     refuses = True
     now = 0.0
 

@@ -1,4 +1,4 @@
-"""A failure of a node is never taken for a result: it raises an error, and the next node is used."""
+"""A node's failure never counts as a result. It raises an error, and the next node is used."""
 
 import threading
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def with_responses(change: Callable[[list[dict[str, object]]], object]) -> Behaviour:
-    """Return what `change` makes of sound responses with null results."""
+    """Apply `change` to valid responses with null results."""
 
     def behave(exchange: Exchange) -> None:
         sound = [{"jsonrpc": "2.0", "id": question["id"], "result": None} for question in exchange.questions]
@@ -43,7 +43,7 @@ def status(code: int, **headers: str) -> Behaviour:
 
 
 def drip(exchange: Exchange) -> None:
-    """Send one byte at a time, each sooner than a read would give up, for ever."""
+    """Send one byte at a time forever. Each byte comes before the read would time out."""
     exchange.send(200, b"", length=10_000)
     pause = threading.Event()
     for _ in range(100):
@@ -52,7 +52,7 @@ def drip(exchange: Exchange) -> None:
 
 
 def stall(exchange: Exchange) -> None:
-    """Send the head of a response, then nothing until the client has gone."""
+    """Send the beginning of a response, then nothing until the client disconnects."""
     exchange.send(200, b"[", length=100)
     threading.Event().wait(2)
 

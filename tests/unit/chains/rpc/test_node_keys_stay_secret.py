@@ -1,4 +1,4 @@
-"""The access key in a node's address never reaches a log line or an exception, however the node fails."""
+"""The API key in a node's URL never appears in a log line or an exception, however the node fails."""
 
 import logging
 import traceback
@@ -51,7 +51,7 @@ def test_no_unreachable_or_malformed_address_shows_the_key(
 
 
 def assert_hidden(url: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Check that a failed call shows the key nowhere at the log level of production, and can be retried."""
+    """Check that a failed call can be retried, and that no log line or exception of it shows the key."""
     caplog.set_level(logging.INFO)
     logging.getLogger("urllib3").setLevel(logging.WARNING)
     with pytest.raises(ChainError) as failed:

@@ -1,4 +1,4 @@
-"""What several nodes report is combined so that no single node decides."""
+"""Results of several nodes are combined so that no single node decides."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -37,7 +37,7 @@ def test_traced_and_untraced_facts_agree_on_what_both_show() -> None:
 
 
 def test_mark_that_one_node_shows_is_no_contradiction() -> None:
-    """A node without a trace, or without the state of an account, does not see the call that carries the mark."""
+    """The node has no trace, or lacks the account's state. So it can't see the call with the mark."""
     marked = replace(TOKEN, is_marked=True)
     unseen = replace(TOKEN, references=(), made_by="")
     traced, untraced = replace(MINED, transfers=(marked, INNER)), replace(UNTRACED, transfers=(unseen,))
@@ -60,7 +60,7 @@ def test_different_network_fees_leave_the_fee_unknown() -> None:
 
 @pytest.mark.parametrize("is_complete", [True, False], ids=["both complete", "neither complete"])
 def test_evidence_of_one_node_alone_is_not_agreed(is_complete: bool) -> None:
-    """Only one node may still have the state with the code of an account; that refutes nothing."""
+    """Perhaps only one node still has the state with an account's code. This is not a contradiction."""
     full = replace(MINED, transfers=(TOKEN,), is_complete=is_complete)
     for poorer, expected in (
         (replace(TOKEN, references=()), ((), "0xS", None)),

@@ -1,4 +1,4 @@
-"""What the pages say besides the payment: the order number, the test mark, the preview of the link, and no address."""
+"""Details on the pages besides the payment: order number, test mark and link preview, but no address."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Values in US dollars in the public API: to the cent, and never zero for a value that is not."""
+"""US dollar values in the public API are rounded to the cent, but a positive value is never shown as zero."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""The links that wallets open ask for exactly what remains, and nothing in them can be forged by a merchant's text."""
+"""Wallet links request the exact remaining amount. A merchant's text can't change anything in them."""
 
 from typing import Any
 from urllib.parse import parse_qsl
@@ -35,7 +35,7 @@ def base(db: None) -> Chain:
 
 
 def read(link: str) -> tuple[str, dict[str, str]]:
-    """Return what a Solana Pay wallet reads: the recipient, and the parameters."""
+    """Return the recipient and the parameters that a Solana Pay wallet reads."""
     scheme, _, rest = link.partition(":")
     recipient, _, query = rest.partition("?")
     pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True)

@@ -1,4 +1,4 @@
-"""A page is in the language that its address, else the browser, else the merchant asks for."""
+"""A page's language comes from its URL, else from the browser, else from the merchant."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ PAY = {"en": "Pay with your wallet", "de": "Mit Ihrer Wallet zahlen", "fr": "Pay
 
 
 def spoken(public: Api, order: dict[str, Any], query: str = "", **headers: str) -> str:
-    """Return the language that the page says it is in."""
+    """Return the page's declared language."""
     text = public.get(f"/pay/{order['shortcode']}{query}", **headers).content.decode()
     (tag,) = re.findall(r'<html lang="([\w-]+)"', text)
     return str(tag)

@@ -1,4 +1,4 @@
-"""Every language says everything that English says, with the same placeholders, and says it in its own words."""
+"""Every language has all English messages with the same placeholders, and translates them."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from tests.processes import REPOSITORY
 
 OTHERS = [tag for tag in LANGUAGES if tag != ENGLISH]
 FILES = REPOSITORY / "checkout" / "messages"
-# Words that are the same in these languages.
+# Words that are the same in English and in some other language.
 _SAME = {"through", "total", "way", "transaction", "tokenContract", "page.token"}
 CAFE = "مقهى الميناء"
 OVERRIDE, ISOLATE = "\u202e", "\u2067"
@@ -65,7 +65,8 @@ def test_plurals_have_the_forms_of_their_language(tag: str) -> None:
     categories = {*Locale.parse(tag, sep="-").plural_form.tags, "other"}
     for key, message in read_messages(tag).items():
         if isinstance(message, dict):
-            # Spanish, French, Italian and Portuguese have a form for millions, which nothing here counts.
+            # Spanish, French, Italian and Portuguese have a plural form for millions, which the page never
+            # needs.
             wanted = categories - {"many"} if tag in _LATIN else categories
             assert set(message) == wanted, key
 

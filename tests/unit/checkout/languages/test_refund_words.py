@@ -1,11 +1,11 @@
-"""Where the merchant sends money back, the checkout speaks of a refund, in every language."""
+"""When a merchant sends a refund, the checkout calls it a refund in every language."""
 
 import pytest
 
 from checkout.languages import language
 from merchants.languages import LANGUAGES
 
-# In some languages these don't name what was declined or is looked for.
+# In some languages, these messages don't name the payment or the refund.
 SAME = {"notices.rejectedPayment", "page.find"}
 
 

@@ -1,4 +1,4 @@
-"""The page of a payment link: only its form creates a payment request, and only while the link takes payments."""
+"""On a payment link's page, only its form creates a payment request, and only while the link is active."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The payment page offers the deposit address only if the request can have one; the receipt shows payments to it."""
+"""The payment page offers a deposit address only if the request can have one. The receipt shows payments to it."""
 
 from typing import Any
 

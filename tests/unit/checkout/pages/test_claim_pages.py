@@ -1,4 +1,4 @@
-"""The claim's pages say in every state of a refund what is possible, and who can help."""
+"""In every state of a refund, the claim's pages show the next step and who can help."""
 
 from collections.abc import Callable
 from typing import Any
@@ -119,7 +119,7 @@ def visit(client: Client, path: str, **fields: str) -> Any:
 
 
 def visits(refund: Refund) -> list[Any]:
-    """Return the responses of the claim page, the form's POST, and the sign page's GET and POST, in this order."""
+    """Return the responses of the claim page, its form's POST, and the sign page's GET and POST, in this order."""
     page = f"/refunds/{refund.code}"
     until = int((timezone.now() + LIFETIME).timestamp())
     choice = signing.dumps([OTHER, until], salt="refund-claim" + refund.code)
@@ -145,7 +145,7 @@ STATUSES = {
     reorged: (200, 409, 409, 409),
     simulated: (200, 409, 409, 409),
     relayed_swap: (200, 409, 409, 409),
-    several: (200, 409, 200, 409),  # only the chain knows
+    several: (200, 409, 200, 409),  # only the chain knows who may sign
     refunds_off: (200, 503, 503, 503),
     token_off: (200, 503, 503, 503),
     chain_down: (200, 503, 200, 503),

@@ -1,4 +1,4 @@
-"""`/favicon.ico`: browsers and link previews request it at this address, whatever page they show."""
+"""Browsers and link previews request `/favicon.ico` at this path, whichever page they show."""
 
 from django.contrib.staticfiles import finders
 from django.test import Client
@@ -21,7 +21,7 @@ def test_the_icon_is_cached_and_not_sent_twice(client: Client) -> None:
 
 
 def test_the_icon_is_answered_while_there_is_no_database(client: Client) -> None:
-    # This test has no access to the database: any query raises.
+    # The test has no database access, so any query would raise an error.
     assert client.get("/favicon.ico").status_code == 200
     assert client.head("/favicon.ico").status_code == 200
     assert client.post("/favicon.ico").status_code == 405

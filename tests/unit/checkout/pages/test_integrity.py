@@ -1,4 +1,4 @@
-"""Each page names the digests of its scripts and style sheets, so that browsers reject altered files."""
+"""Each page contains the digests of its scripts and style sheets, so that browsers reject altered files."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""A page leads to the addresses that its merchant stored, and to no other."""
+"""A page leads only to the URLs that its merchant stored."""
 
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -11,7 +11,7 @@ from payments.models import PaymentRequest
 from tests.conftest import Api
 
 Create = Callable[..., dict[str, Any]]
-# Names that services use for the address to return to.
+# The parameter names that other services use for the return URL.
 NAMES = (
     "redirect_url", "cancel_url", "redirect", "redirect_uri", "return", "return_url", "return_to",
     "returnUrl", "success_url", "next", "url", "uri", "to", "target", "dest", "destination", "continue",
@@ -33,7 +33,7 @@ ADDRESSES = ("href", "src", "action", "formaction", "data-value", "data-solana",
 
 
 class Links(HTMLParser):
-    """The addresses in a page, and the data of its scripts."""
+    """The URLs in a page, and the data of its scripts."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Links(HTMLParser):
         self._in_script = False
 
     def origins(self) -> set[str]:
-        """Return the origins to which the addresses lead from `HERE`; the scheme of one without an origin."""
+        """Return the origins of the URLs, relative to `HERE`. For a URL without an origin, return its scheme."""
         read = (urlsplit(urljoin(HERE, address.replace("\\", "/"))) for address in self.addresses)
         return {f"{place.scheme}://{place.netloc}" if place.netloc else place.scheme for place in read}
 

@@ -1,4 +1,4 @@
-"""The pages on which a merchant sends a refund mention neither a payment nor contacting the merchant."""
+"""The pages on which a merchant sends a refund never mention a payment or tell the merchant to contact the merchant."""
 
 import html
 import re
@@ -20,7 +20,7 @@ Sent = Callable[..., Refund]
 
 @pytest.fixture
 def refund(make: Make) -> Sent:
-    """Return a maker of refunds of 2.50 USDC, sent or still to be sent."""
+    """Return a function that makes refunds of 2.50 USDC, sent or not."""
 
     def create(*, is_sent: bool = False) -> Refund:
         Merchant.objects.update(support_email="help@bakery.example")
@@ -46,7 +46,7 @@ def refund(make: Make) -> Sent:
 
 
 def words(page: str) -> str:
-    """Return what a reader without scripts sees or hears, with the title and the link preview."""
+    """Return the text that is visible or spoken without scripts, with the title and the link preview."""
     page = page.replace("payments.example", "")
     said = re.findall(r'(?:content|aria-label)="([^"]*)"', page)
     text = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
@@ -54,7 +54,7 @@ def words(page: str) -> str:
 
 
 def of_payments(text: str) -> list[str]:
-    """Return the words of payments in an English text, but for names that say so in every language."""
+    """Return the words about payments in an English text, except names that are the same in every language."""
     text = text.replace("Solana Pay", "")
     return re.findall(
         r"\b(?:pay|pays|paid|paying|payments?|payer|order|shop|merchant)\b", text, re.IGNORECASE

@@ -1,4 +1,4 @@
-"""A customer's receipt and payment page show what was refunded, and no page shows what only the merchant may know."""
+"""The receipt and the payment page show the refunded amount. No page shows details that are only for the merchant."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""The page of a request asks for what is left net of reorganised payments, and says what counts so far."""
+"""A request's page shows the remaining amount without reorganised payments, and the amount that counts so far."""
 
 import html
 import re

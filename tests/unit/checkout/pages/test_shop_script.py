@@ -1,4 +1,4 @@
-"""`/quittance.js`: small, always there, and checkable by shops that pin what they run."""
+"""`/quittance.js` is small and always available. Shops that pin their scripts can check its digest."""
 
 import base64
 import gzip
@@ -12,7 +12,7 @@ from django.test import Client
 
 from tests.processes import REPOSITORY
 
-MOST_BYTES = 5120  # a third of it are the words, in twelve languages
+MOST_BYTES = 5120  # a third are texts in twelve languages
 
 
 def digest(content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The messages of the shop's script are those of the checkout, in the same languages."""
+"""The shop script's messages are the same as the checkout's, in the same languages."""
 
 import json
 import re

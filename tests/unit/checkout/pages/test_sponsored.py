@@ -1,4 +1,4 @@
-"""The page has what sponsored payments need only if one is possible or made, and shows where such a payment is."""
+"""The page loads code for sponsored payments only if one is possible or exists. It shows the payment's progress."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def messages_of(text: str) -> dict[str, str]:
 
 
 def sponsored(request: PaymentRequest, **columns: Any) -> Payment:
-    """Store a signed payment that is not sent yet."""
+    """Store a signed payment that has not been sent."""
     usual = {"chain": request.chain, "transaction_hash": None, "is_sponsored": True, "is_bound_unmined": True}
     return new_payment(request=request, **{**usual, "bound_by": "authorization", **columns})
 

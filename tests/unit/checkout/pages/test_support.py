@@ -1,4 +1,4 @@
-"""Pages name the merchant's contact after a problem and show no private data of the merchant."""
+"""After a problem, pages show the merchant's contact, but no private data of the merchant."""
 
 import re
 from datetime import timedelta
@@ -170,6 +170,7 @@ def test_no_page_has_private_data_of_the_merchant(
             **{"status": "active", "expires_at": request.expires_at, **STATES[state]}
         )
         text = public.get(path).content.decode()
-        # The receipt of one payer's payment names that payer; its transaction, which it names too, shows it anyway.
+        # A receipt may name the payer, because its transaction, which the receipt also names, shows the payer
+        # anyway.
         private = own[:-1] if path.endswith("/receipt") else own
         assert [word for word in private if word.lower() in text.lower()] == [], (state, path)

@@ -1,4 +1,4 @@
-"""WalletConnect on the page: the relay and the script are named only with a project id, and only while one can pay."""
+"""The page loads WalletConnect only if there is a project id, and only while the request can be paid."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A customer has the receipt e-mailed: to a few addresses, kept no longer than needed, and shown to no one else."""
+"""A customer can have the receipt e-mailed to a few addresses. They are deleted soon and shown to no one else."""
 
 import logging
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def ask(page: str, address: str = ADDRESS, query: str = "", **headers: str) -> A
 
 
 def stored() -> tuple[list[str], int]:
-    """Return whose e-mails wait, and how many the request counts."""
+    """Return the recipients of waiting e-mails, and the request's count of e-mails."""
     return (
         list(Mail.objects.order_by("pk").values_list("recipient", flat=True)),
         PaymentRequest.objects.get().receipts_mailed,

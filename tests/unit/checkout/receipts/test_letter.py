@@ -1,4 +1,4 @@
-"""The text of an e-mailed receipt: what was paid, one link, and none of a merchant's."""
+"""The text of an e-mailed receipt: the payment and one link, but no link of the merchant's."""
 
 import re
 from collections.abc import Callable

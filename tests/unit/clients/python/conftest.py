@@ -1,4 +1,4 @@
-"""The service as it runs in production, on loopback, and clients of it with Alice's key."""
+"""The service on the loopback interface as in production, and clients with Alice's key."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,7 +20,7 @@ RECIPIENT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 @pytest.fixture(scope="session")
 def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a gunicorn that serves the product from the test's database."""
+    """The URL of a gunicorn process that serves the product with the test's database."""
     url = f"http://127.0.0.1:{free_port()}"
     web = Process(
         tmp_path_factory.mktemp("service") / "web.log",
@@ -47,7 +47,7 @@ def _answers(url: str) -> bool:
 
 @pytest.fixture
 def key(transactional_db: None, api_key: tuple[ApiKey, str]) -> str:
-    """Alice's key, where the service can see it."""
+    """Alice's key, stored so that the service's process can see it."""
     return api_key[1]
 
 
@@ -65,20 +65,20 @@ def middleman(service: str) -> Iterator[Middleman]:
 
 @pytest.fixture
 def through(middleman: Middleman, key: str, quick_retries: None) -> Iterator[quittance.Client]:
-    """A client whose calls pass the middleman."""
+    """A client whose calls go through the middleman."""
     with quittance.Client(key, base_url=middleman.url, timeout=10) as made:
         yield made
 
 
 @pytest.fixture
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of milliseconds, where the service asks for none."""
+    """Shorten the client's pauses to milliseconds, unless the service sets a longer pause."""
     monkeypatch.setattr(retries, "FIRST_DELAY_SECONDS", 0.01)
 
 
 @pytest.fixture
 def coin(transactional_db: None) -> Token:
-    """A stablecoin on a chain whose nodes nobody needs here."""
+    """A stablecoin on a chain whose nodes are not used here."""
     chain = Chain.objects.create(
         id=8453,
         name="Base",
@@ -100,7 +100,7 @@ def coin(transactional_db: None) -> Token:
 
 @pytest.fixture
 def terms(coin: Token) -> Callable[..., dict[str, Any]]:
-    """Return what a valid `create` takes, with whatever is to differ."""
+    """Return a function that makes the arguments of a valid `create`, with the given ones changed."""
 
     def build(**different: Any) -> dict[str, Any]:
         return {

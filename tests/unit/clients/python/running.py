@@ -1,4 +1,4 @@
-"""The `quittance` command as a process of its own."""
+"""The `quittance` command in its own process."""
 
 import os
 import queue
@@ -15,7 +15,7 @@ _END = ""
 
 
 class Command:
-    """A running command; its lines are waited for, not slept for."""
+    """A running command. The test waits for its output lines."""
 
     def __init__(self, *arguments: str, **environment: str) -> None:
         self.process = subprocess.Popen(
@@ -35,18 +35,18 @@ class Command:
         return line.rstrip("\n")
 
     def line_with(self, words: str, stream: str = "out") -> str:
-        """Return the next line that holds `words`."""
+        """Return the next line that contains `words`."""
         while words not in (line := self.line(stream)):
             pass
         return line
 
     def rest(self, stream: str = "out") -> list[str]:
-        """Return all lines to the end of a command that has ended."""
+        """Wait until the command ends; return the remaining lines."""
         self.process.wait(timeout=20)
         return [line.rstrip("\n") for line in iter(self._lines[stream].get, _END)]
 
     def interrupt(self, number: int = signal.SIGINT) -> int:
-        """Press Ctrl-C, and return the exit code."""
+        """Press Ctrl-C; return the exit code."""
         self.process.send_signal(number)
         return self.process.wait(timeout=20)
 

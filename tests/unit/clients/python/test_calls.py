@@ -1,4 +1,4 @@
-"""The Python client makes every call of the merchant's API, against the running service."""
+"""The Python client can make every call of the merchant's API to a running service."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The `quittance` command does what it says, says what to do next, and exits with a sane code."""
+"""The `quittance` command does its task, shows the next step, and exits with the right code."""
 
 import json
 import os
@@ -134,7 +134,7 @@ def test_without_a_sandbox_nothing_changes_and_staging_is_named(
     monkeypatch: pytest.MonkeyPatch,
     capsys: Capture,
 ) -> None:
-    """Production answers 404 to everything under /api/test."""
+    """In production, everything under /api/test returns 404."""
     monkeypatch.setenv("QUITTANCE_API_KEY", key)
     middleman.faults = [answering(404, problem("resource_missing", "invalid_request_error"))]
     assert main([*command, "--base-url", middleman.url]) == 1
@@ -194,7 +194,7 @@ def test_events_are_listed_and_read(
     row = capsys.readouterr().out.splitlines()[1]
     assert row.split() == [event.id, "payment.expired", *row.split()[2:4], made.id, "order-7"]
     assert main(["events", "get", event.id]) == 0
-    assert "none: expired" in capsys.readouterr().out  # no payment was tried
+    assert "none: expired" in capsys.readouterr().out  # no payment was made
     assert main(["events", "list", "--type", "payment.failed", "--json"]) == 0
     assert capsys.readouterr().out == ""
 
@@ -324,7 +324,7 @@ def test_a_reader_who_has_had_enough_is_no_error(
 def test_simulate_path_exists_in_staging_only(
     api: Api, settings: LazySettings, environment: str, status: int
 ) -> None:
-    """`trigger` asks this first, since a request that can't be simulated would stay behind."""
+    """`trigger` makes this call first. Otherwise it would leave a request that can't be simulated."""
     settings.ENVIRONMENT = environment
     assert api.get(f"/api/test/payment-requests/{uuid.UUID(int=0)}/simulate").status_code == status
 

@@ -1,4 +1,4 @@
-"""The offline tool computes the same addresses and sweeps as the service, from the same values."""
+"""With the same values, the offline tool computes the same addresses and sweeps as the service."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""`quittance listen` forwards each event once, in order and signed, through outages of either side."""
+"""`quittance listen` forwards each event once, signed and in order, even if either side has outages."""
 
 import json
 import signal
@@ -23,7 +23,7 @@ SECRET = "whsec_" + "s" * 32
 
 @pytest.fixture
 def happens(client: quittance.Client, terms: Callable[..., dict[str, Any]]) -> Happening:
-    """Make something happen to a new payment request; its event's id."""
+    """Return a function that simulates an outcome of a new request and returns the event's id."""
 
     def happen(outcome: str = "paid", **different: Any) -> str:
         made = client.payment_requests.create(**terms(**different))
@@ -230,9 +230,9 @@ def test_a_malformed_secret_is_refused_and_not_shown(
 
 
 def _told(received: Received) -> dict[str, str]:
-    """Return the headers, without what differs from one delivery to the next."""
+    """Return the headers, without those that differ between deliveries."""
     headers = {**received.headers, "Service-Signature": received.signature[:2]}
-    headers.pop("Connection", None)  # of the connection, not of the delivery
+    headers.pop("Connection", None)  # belongs to the connection
     return headers
 
 

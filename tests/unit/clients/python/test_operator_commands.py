@@ -1,4 +1,4 @@
-"""The `quittance` command's refunds, webhooks and deliveries, against the service."""
+"""The `quittance` commands for refunds, webhooks and deliveries, with the real service."""
 
 import json
 from collections.abc import Callable

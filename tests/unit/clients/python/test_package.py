@@ -33,7 +33,7 @@ SECRET = "whsec_" + "s" * 32
 
 @pytest.fixture
 def environment(service: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the page tells the reader to set."""
+    """The environment variables that the page has the reader set."""
     settings = {
         "QUITTANCE_API_KEY": key,
         "QUITTANCE_BASE_URL": service,
@@ -47,7 +47,7 @@ def environment(service: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None
 def test_quick_start_requests_a_payment(environment: None, coin: Token, tmp_path: Path) -> None:
     program = tmp_path / "quick_start.py"
     program.write_text(sample_with(README, "python", "payment_requests.create"))
-    for _ in range(2):  # run again after a crash, it finds the same request
+    for _ in range(2):  # as after a crash: the second run finds the same request
         with redirect_stdout(StringIO()) as printed:
             runpy.run_path(str(program))
         made = PaymentRequest.objects.get()

@@ -1,4 +1,4 @@
-"""The Python client repeats what may be repeated, never makes two of one, and says when it gives up."""
+"""The Python client retries calls that are safe to retry, creates no object twice, and reports when it gives up."""
 
 import time
 from collections.abc import Callable
@@ -177,7 +177,7 @@ def test_secret_rotation_is_not_retried_after_lost_response(
         through.webhooks.update(url="https://shop.example.com/hook", rotate_secret=True)
     assert len(middleman.asked) == 2
     assert through.webhooks.retrieve().secret != first
-    assert Endpoint.objects.get().previous_secret_encrypted  # still the first one: it was rotated once
+    assert Endpoint.objects.get().previous_secret_encrypted  # the first secret: there was one rotation
 
 
 def test_secret_rotation_is_retried_after_rate_limit(through: quittance.Client, middleman: Middleman) -> None:
@@ -189,7 +189,7 @@ def test_secret_rotation_is_retried_after_rate_limit(through: quittance.Client, 
 
 def test_a_silent_service_is_given_up(middleman: Middleman, key: str, quick_retries: None) -> None:
     def silent(middleman: Middleman, asked: Asked, handler: BaseHTTPRequestHandler) -> None:
-        handler.rfile.read(1)  # until the client hangs up
+        handler.rfile.read(1)  # until the client disconnects
 
     middleman.faults = [silent] * 2
     client = quittance.Client(key, base_url=middleman.url, timeout=0.2, max_retries=1)

@@ -1,4 +1,4 @@
-"""The API key is on the wire and nowhere else: in no repr, log, exception or foreign host's request."""
+"""The client sends the API key to the service only. It is in no repr, log, exception or call to another host."""
 
 import logging
 import pickle
@@ -35,7 +35,7 @@ def test_no_log_and_no_exception_holds_the_key(
     shown = "".join(traceback.format_exception(error)) + repr(error) + repr(vars(error)) + caplog.text
     assert "api/payment-requests" in caplog.text
     assert key[6:] not in shown
-    assert (error.__cause__, error.__context__) == (None, None)  # requests' own would carry its headers
+    assert (error.__cause__, error.__context__) == (None, None)  # requests' error contains its headers
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 

@@ -1,4 +1,4 @@
-"""`quittance.webhooks.verify` believes what the service signed, and nothing else."""
+"""`quittance.webhooks.verify` accepts only signatures of the service."""
 
 import json
 from collections.abc import Callable
@@ -118,7 +118,7 @@ def test_another_body_or_secret_is_rejected(body: bytes, secret: str | list[str]
 
 @pytest.mark.parametrize("secret", ["", [], [SECRET, ""], None, [b"x"]])
 def test_without_a_secret_nothing_is_verified(secret: Any) -> None:
-    """An unset variable must not make everybody's signature good."""
+    """If the variable with the secret isn't set, anyone could sign with an empty secret."""
     header = signing.sign([""], NOW, BODY)
     with pytest.raises((ValueError, TypeError)) as refused:
         verify(BODY, header, secret, now=NOW)

@@ -1,4 +1,4 @@
-"""Each response object is defined once: its struct gives the JSON and the API's description."""
+"""Each response object is defined once. Its struct determines both the JSON and the OpenAPI document."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Valid JSON bodies that no call accepts: each is rejected with its first error, and nothing changes."""
+"""Valid JSON that no call accepts is rejected with its first error. Nothing changes."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def test_no_body_that_is_no_json_is_taken(raw: Raw, things: dict[str, str]) -> N
     before = row_counts()
     public = ("POST", "/api/public/build-transaction")
     for method, path in {public} | {(method, path) for method, path, *_ in BODIES}:
-        for body in (b"{", b"[]", b'{"a": 1, "a": 1}'):  # test_nesting.py has the whole table
+        for body in (b"{", b"[]", b'{"a": 1, "a": 1}'):  # the complete table is in test_nesting.py
             response = raw(body, method=method, path=filled(path, things))
             assert (response.status_code, error_of(response)["code"]) == (400, "invalid_json"), (path, body)
     assert row_counts() == before

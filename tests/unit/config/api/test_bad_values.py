@@ -1,4 +1,4 @@
-"""Bad amounts, addresses and URLs are rejected with their own codes and not stored."""
+"""Wrong amounts, addresses and URLs are rejected with specific codes, and not stored."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,7 @@ SOLANA_WALLET = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
 AMOUNTS = list(lines_of("amounts.txt"))
 URLS = list(lines_of("urls.txt"))
 ADDRESSES = list(lines_of("addresses.txt"))
-# Wording of the framework's, which says neither what came nor what would be right.
+# The framework's messages, which contain neither the value nor the rule.
 _FRAMEWORK = (
     "Ensure ",
     "This field",
@@ -33,7 +33,7 @@ Send = Callable[..., Any]
 
 @pytest.fixture
 def tokens(db: None) -> dict[str, Token]:
-    """Tokens on chains without nodes: no test here may call a chain."""
+    """Tokens on chains without nodes. No test here may call a chain."""
     evm = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
     solana = Chain.objects.create(
         id=1151111081099710, name="Solana", chain_type="solana", native_symbol="SOL"
@@ -54,7 +54,7 @@ def tokens(db: None) -> dict[str, Token]:
 
 @pytest.fixture
 def send(api_key: tuple[ApiKey, str]) -> Send:
-    """Send a JSON object whose values are JSON texts, so that one of them may be any text at all."""
+    """Return a function that sends a JSON object. Its values are JSON texts, so that a value can be any text."""
     client = Client(raise_request_exception=False)
 
     def call(path: str, values: dict[str, str], method: str = "POST") -> Any:

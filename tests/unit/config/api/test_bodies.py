@@ -1,4 +1,7 @@
-"""A body is JSON of at most 64 KiB; other types are 415, larger ones 413, and an empty one is {} whatever its type."""
+"""A body is JSON of at most 64 KiB.
+
+Other types get 415, larger bodies 413. An empty body of any type counts as {}.
+"""
 
 import json
 from collections.abc import Callable
@@ -14,7 +17,7 @@ LIMIT = 64 * 1024
 
 
 def padded(order: dict[str, Any], length: int) -> bytes:
-    """Return the order as JSON of exactly so many bytes."""
+    """Return the order as JSON with exactly this number of bytes."""
     body = json.dumps(order).encode()
     return body + b" " * (length - len(body))
 

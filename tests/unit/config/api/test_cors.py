@@ -1,4 +1,4 @@
-"""Any origin may call /api/public, without credentials; nothing else answers to other origins."""
+"""Any origin may call /api/public, without credentials. No other path allows calls from other origins."""
 
 import pytest
 from django.test import Client

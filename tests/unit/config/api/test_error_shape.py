@@ -1,4 +1,4 @@
-"""Every error has one shape, names every failed field, and has the message of its first detail."""
+"""All errors have the same format: every failed field, and the first field's message."""
 
 from collections.abc import Callable
 from typing import Any

@@ -42,16 +42,9 @@ def test_garbage_for_an_id_is_a_404(raw: Raw, method: str, path: str) -> None:
     assert nothing_stored()
 
 
-def test_garbage_for_a_payment_of_a_request_that_exists_is_a_404(raw: Raw, made: dict[str, Any]) -> None:
-    for garbage in GARBAGE:
-        response = raw(b"{}", path=f"{CREATE}/{made['id']}/payments/{garbage}/retry")
-        assert response.status_code == 404, garbage
-        assert error_of(response)["code"] == "resource_missing"
-
-
 @pytest.fixture
 def made(raw: Raw, order: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    """A payment request that exists."""
+    """An existing payment request."""
     import json
 
     created: dict[str, Any] = raw(json.dumps(order()).encode()).json()

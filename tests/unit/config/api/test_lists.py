@@ -1,4 +1,4 @@
-"""Lists: newest first, cut by the place of one object, filtered, and never another merchant's."""
+"""Lists show the newest first, are split at a cursor, can be filtered, and never contain another merchant's objects."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,7 @@ def coin(db: None) -> Token:
 
 @pytest.fixture
 def make(coin: Token, merchant: Merchant) -> Callable[..., PaymentRequest]:
-    """Make a payment request `at` so many minutes after the beginning."""
+    """Return a function that makes a payment request `at` minutes after the start."""
 
     def build(at: float, **different: Any) -> PaymentRequest:
         time = BEGAN + timedelta(minutes=at)
@@ -57,7 +57,8 @@ def ids(answer: Any) -> list[str]:
     return [item["id"] for item in answer.json()["data"]]
 
 
-# Every list: its path, and a maker of one object of it, so many minutes after the beginning, that gives its id.
+# For every list: its path, and a function that makes an object this many minutes after the start and returns
+# its id.
 @pytest.fixture(params=["requests", "payments", "links", "events", "deliveries"])
 def shelf(
     request: pytest.FixtureRequest, merchant: Merchant, coin: Token, make: Callable[..., PaymentRequest]
@@ -137,7 +138,7 @@ def test_page_has_twenty_items_by_default_newest_first(api: Api, shelf: Shelf) -
 
 def test_it_can_be_read_in_pages_from_end_to_end_and_back(api: Api, shelf: Shelf) -> None:
     path, add = shelf
-    # Some at the very same moment: their ids decide, and none is lost at the edge of a page.
+    # Some objects have the same time. Then their ids decide the order, and none is lost between pages.
     for at in (0, 1, 1, 1, 1, 2, 3, 3, 4):
         add(at)
     everything = ids(api.get(f"{path}?limit=100"))
@@ -149,7 +150,10 @@ def test_it_can_be_read_in_pages_from_end_to_end_and_back(api: Api, shelf: Shelf
 
 
 def _read_on(api: Api, path: str, parameter: str, limit: int, cursor: str) -> Iterator[str]:
-    """Yield the ids beyond `cursor`, page by page; those of a page that leads back come from its last to its first."""
+    """Yield the ids after `cursor`, page by page.
+
+    Pages towards newer objects are read from their last to their first id.
+    """
     while True:
         answer = api.get(f"{path}?limit={limit}&{parameter}={cursor}")
         page = ids(answer)
@@ -180,10 +184,10 @@ def test_far_page_costs_no_more_queries_than_the_first(api: Api, shelf: Shelf) -
         api.get(f"{path}?limit=5")
     with CaptureQueriesContext(connection) as far:
         api.get(f"{path}?limit=17&starting_after={made[5]}")
-    assert len(far) <= len(first) + 1  # the lookup of the cursor
+    assert len(far) <= len(first) + 1  # one row more, for the cursor
     (page,) = [query["sql"] for query in far if "LIMIT 18" in query["sql"]]
     assert "OFFSET" not in page
-    assert ") < (" in page  # PostgreSQL's row comparison, which an index serves
+    assert ") < (" in page  # a row comparison, which an index supports
 
 
 WRONG_QUERIES = [
@@ -291,7 +295,7 @@ def test_payment_requests_can_be_filtered(
         second,
     ]
     assert listed("created_after=2026-01-02T00:00:00Z&created_before=2026-01-01T00:00:00Z") == []
-    # The cursor may be one that the filter leaves out.
+    # The cursor may be an object that the filter excludes.
     assert listed(f"status=active&starting_after={third}") == [first]
     assert listed(f"status=active&ending_before={second}") == [fourth]
 
@@ -356,7 +360,7 @@ def test_a_list_of_hundreds_costs_a_few_queries(api: Api, make: Callable[..., Pa
     api.get(REQUESTS)
     with CaptureQueriesContext(connection) as asked:
         assert len(ids(api.get(f"{REQUESTS}?limit=40"))) == 40
-    # The key, the page, and each chain, token and merchant once: a web process has those in memory.
+    # Queries for the key, the page, and each chain, token and merchant once. A web process caches the latter.
     assert len(asked) <= 9
 
 

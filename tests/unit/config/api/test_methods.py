@@ -1,4 +1,4 @@
-"""Under /api every error is JSON: unknown paths and trailing slashes 404, wrong methods 405 with Allow."""
+"""All errors under /api are JSON: 404 for unknown paths and trailing slashes, 405 with Allow for wrong methods."""
 
 from itertools import product
 

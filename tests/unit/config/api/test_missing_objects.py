@@ -1,4 +1,4 @@
-"""A 404 names the kind and id, and is the same for another merchant's object."""
+"""A 404 names the object's kind and id. It is the same if the object belongs to another merchant."""
 
 import json
 from itertools import product
@@ -74,7 +74,7 @@ def call(key: str, method: str, path: str, body: Any = None) -> Any:
 
 
 def missing(response: Any) -> str:
-    """Return the message of a 404 in the error shape."""
+    """Check the format of a 404; return its message."""
     error = error_of(response)
     assert (response.status_code, error["code"], error["param"]) == (404, "resource_missing", None)
     return str(error["message"])
@@ -92,7 +92,7 @@ def test_missing_object_is_named_with_its_id(key: str, things: dict[str, str]) -
 def test_malformed_id_is_not_repeated(key: str, things: dict[str, str]) -> None:
     for (method, template, _, kind), hostile in product(PLACES, HOSTILE):
         response = call(key, method, path_of(template, things, hostile))
-        # A path with a NUL may lead nowhere at all.
+        # A path with a NUL may match no URL at all.
         assert missing(response) in (f"No {kind} has this id.", UNKNOWN), response.content
         assert hostile not in response.content.decode()
 

@@ -1,4 +1,4 @@
-"""Malformed and extreme JSON is rejected, never guessed at, and not stored."""
+"""Malformed and extreme JSON is rejected. It is neither corrected nor stored."""
 
 import json
 from collections.abc import Callable
@@ -12,26 +12,26 @@ from tests.support.api.fixtures import Raw, error_of, nothing_stored
 
 
 def nested(levels: int, opening: str = "[", closing: str = "]") -> bytes:
-    """Return an object whose `metadata` nests so deep that the whole is `levels` deep."""
+    """Return an object with a nested `metadata`. The whole object has `levels` levels."""
     return ('{"metadata": ' + opening * (levels - 1) + closing * (levels - 1) + "}").encode()
 
 
 BODIES: list[bytes] = [
-    # cut off, or accepted by lenient parsers only
+    # incomplete, or accepted only by tolerant parsers
     b"{", b'{"amount": "1"', b"{'amount': '1'}", b'{"amount": "1",}', b'{"a": 01}', b'{"a": 1} // why',
     b'{"a": 1}x', b"{}{}", b'{"a": "line\nbreak"}', b"amount=1&token_id=2",
-    # numbers that are none
+    # values that JSON doesn't count as numbers
     b'{"a": NaN}', b'{"a": Infinity}', b'{"a": -Infinity}', b'{"metadata": {"a": NaN}}',
-    # JSON, but no object
+    # JSON other than an object
     b"[]", b"[{}]", b'"text"', b"7", b"true", b"null",
     # one name twice
     b'{"amount": "1", "amount": "2"}', b'{"a": 1, "a": 1}', b'{"metadata": {"a": "1", "a": "1"}}',
     b'{"a": 1, "\\u0061": 2}', b'[{"a": 1, "a": 2}]',
-    # NUL, and halves of surrogate pairs
+    # NUL and unpaired surrogates
     b'{"a": "\\u0000"}', b'{"\\u0000": 1}', b'{"a": {"b": "x\\u0000y"}}', b'{"a": "\x00"}', b'{}\x00',
     b'{"a": "\\ud800"}', b'{"a": "\\udc00\\ud800"}', b'{"\\ud83d": 1}', b'{"a": "\\ud83d\\u0041"}',
     b'{"a": "\xed\xa0\x80"}',
-    # bytes that are no UTF-8, and marks before the text
+    # bytes that aren't UTF-8, and byte order marks
     b'{"a": "\xff"}', b'{"a": "\xc0\x80"}', b'\xef\xbb\xbf{"a": 1}', '{"a": 1}'.encode("utf-16"),
     '{"a": "é"}'.encode("latin-1"), "\u00a0{}".encode(), b"\x0b{}", b"\x1f\x8b\x08\x00",
     # depth and length

@@ -1,4 +1,4 @@
-"""Outside /api, pages work with HEAD too, and read-only pages return 405 for other methods."""
+"""Outside /api, pages also support HEAD. Pages without forms return 405 for other methods."""
 
 from collections.abc import Callable
 from itertools import product

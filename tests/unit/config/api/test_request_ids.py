@@ -1,4 +1,4 @@
-"""Every response and error has a request id: the caller's own if it is valid, else a new one."""
+"""Every response and error has a request id: the caller's if it is valid, otherwise a new one."""
 
 import logging
 import re

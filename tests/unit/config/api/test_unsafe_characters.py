@@ -1,4 +1,4 @@
-"""Text that could hide or reorder the text around it is rejected, and all other text is accepted."""
+"""Text with characters that can hide or reorder other text is rejected. All other text is accepted."""
 
 import sys
 import unicodedata

@@ -1,4 +1,4 @@
-"""Beat needs no applications: with them it would take more than twice the memory."""
+"""Beat doesn't load Django's applications, which would more than double its memory."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What is stored in Redis is data: a planted pickle is never loaded."""
+"""Redis contains only data. A pickle that an attacker puts there is never loaded."""
 
 import pickle
 from pathlib import Path

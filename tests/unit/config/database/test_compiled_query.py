@@ -1,4 +1,4 @@
-"""Queries that are compiled once: the same rows as the ORM's, for any values, and the same errors."""
+"""Queries that are compiled once return the same rows and errors as the ORM's, for any values."""
 
 import uuid
 from typing import Any

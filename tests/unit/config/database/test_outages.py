@@ -1,10 +1,10 @@
-"""Which errors of PostgreSQL are outages, by SQLSTATE and not by exception class."""
+"""The SQLSTATE decides whether a PostgreSQL error is an outage, not the exception's class."""
 
 import logging
 
 import psycopg
 import pytest
-from django.db import InternalError, OperationalError, ProgrammingError
+from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError
 from psycopg import errors
 from psycopg_pool import PoolTimeout
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -27,7 +27,10 @@ def test_error_that_repeats_is_no_outage(sqlstate: str) -> None:
     assert not is_outage(errors.lookup(sqlstate)("secret"))
 
 
-@pytest.mark.parametrize("error", [psycopg.OperationalError("lost"), PoolTimeout(), OperationalError("lost")])
+@pytest.mark.parametrize(
+    "error",
+    [psycopg.OperationalError("lost"), PoolTimeout(), OperationalError("lost"), InterfaceError("lost")],
+)
 def test_lost_connection_without_sqlstate_is_an_outage(error: Exception) -> None:
     assert is_outage(error)
 
@@ -45,7 +48,7 @@ def test_sqlstate_of_the_cause_decides_over_the_class() -> None:
 
 
 def lines(*exceptions: BaseException) -> list[str]:
-    """Return what is logged if a call fails by each of these, one after the other."""
+    """Return the log lines if calls fail with these errors, one after another."""
     once, logged = OutagesInOneLine(clock=lambda: 0.0), []
     for exception in exceptions:
         info = (type(exception), exception, None)

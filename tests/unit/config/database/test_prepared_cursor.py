@@ -1,4 +1,4 @@
-"""Statements that are prepared once for each connection, and what happens to them when a migration changes a table."""
+"""Statements are prepared once per connection. They still work after a migration changes a table."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -25,12 +25,14 @@ def table() -> Iterator[None]:
 
 
 def widen() -> None:
-    """Change the column as another connection does: psycopg does not see that it is ALTER, and forgets nothing."""
+    """Change the column as another connection would. psycopg doesn't recognise this as ALTER, so it keeps its
+    statements.
+    """
     run("DO $$ BEGIN ALTER TABLE changing ALTER name TYPE varchar(20); END $$", [])
 
 
 def prepared() -> list[str]:
-    """Return the statements that PostgreSQL keeps for this connection."""
+    """Return the statements that PostgreSQL has prepared for this connection."""
     connection.ensure_connection()
     plain: psycopg.Cursor[Any] = psycopg.Cursor(connection.connection)
     return [row[0] for row in plain.execute("SELECT statement FROM pg_prepared_statements").fetchall()]

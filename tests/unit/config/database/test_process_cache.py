@@ -1,4 +1,7 @@
-"""Copies in memory: kept while no change can be missed, and dropped in each process as soon as one is committed."""
+"""Copies in memory are kept only while every change is noticed.
+
+Each process drops them when a change is committed.
+"""
 
 from collections.abc import Iterator
 
@@ -20,7 +23,7 @@ ADDRESS = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 
 
 class Counted:
-    """A cache of texts, and how often one was read."""
+    """A cache of texts that counts its reads."""
 
     def __init__(self) -> None:
         self.reads = 0

@@ -1,4 +1,4 @@
-"""Doctor names backups that are missing, empty or out of sight."""
+"""Doctor reports backups that are missing, empty or not readable."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Doctor names what is wrong with the database, when it is really wrong."""
+"""Doctor reports problems of the database. The tests cause each problem for real."""
 
 import threading
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def test_read_only_database_is_named() -> None:
 
 
 def test_an_old_version_is_named() -> None:
-    """By its number alone: no package that the tests install has a PostgreSQL 13 or older."""
+    """This only tests the version number, because the tests can't install PostgreSQL 13 or older."""
     assert database.version_of(13).level is Level.FAILED
     assert database.version_of(14).level is Level.OK
 
@@ -60,7 +60,9 @@ def test_a_database_of_a_newer_version_is_named() -> None:
 
 
 def test_database_with_the_replaced_migrations_needs_no_other() -> None:
-    """A database of 0.1.0, brought to the last version before 0.2.0, has the baseline's tables already."""
+    """A database of 0.1.0, upgraded to the last version before 0.2.0, already has the tables of the new first
+    migrations.
+    """
     recorder, baselines = MigrationRecorder(connection), MigrationLoader(connection).replacements
     assert {app for app, _ in baselines} == {"chains", "merchants", "payments", "webhooks"}
     steps = [each for baseline in baselines.values() for each in baseline.replaces]
@@ -109,7 +111,7 @@ def test_a_clock_that_differs_from_the_databases_is_named(ahead: float, level: L
 
 @pytest.fixture
 def blocking() -> Iterator[psycopg.Connection]:
-    """A session that holds a lock, which another one waits for."""
+    """A session that holds a lock, and another one that waits for it."""
     with connect() as holder, connect() as waiter:
         holder.execute("SET application_name = 'a console'")
         holder.execute("BEGIN")
@@ -163,7 +165,7 @@ def test_a_table_of_dead_rows_is_named() -> None:
             summaries = found(database.check_dead_rows(minimum=400), Level.WARNING)
         finally:
             session.execute("DROP TABLE full_of_dead_rows")
-    # More than other tests leave in one table.
+    # More than other tests leave in any table.
     assert "dead rows: full_of_dead_rows has 50,000, more than live rows" in summaries
 
 

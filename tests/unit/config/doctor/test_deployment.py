@@ -1,4 +1,4 @@
-"""Doctor names settings that are valid, but unsafe or incomplete in production."""
+"""Doctor reports settings that are valid but unsafe or incomplete for production."""
 
 import pytest
 from pytest_django import Settings
@@ -10,7 +10,7 @@ from tests.support.operations.findings import found
 
 @pytest.fixture
 def production(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.delenv("DJANGO_ALLOW_ASYNC_UNSAFE", raising=False)  # as the browser tests set it
+    monkeypatch.delenv("DJANGO_ALLOW_ASYNC_UNSAFE", raising=False)  # the browser tests set it
     settings.ENVIRONMENT = "production"
     settings.METRICS_TOKEN = "a-token-for-monitoring"
     settings.COLLECTED = True

@@ -1,4 +1,4 @@
-"""Doctor names a mail server that takes no mail, asked over real connections."""
+"""Doctor reports a mail server that doesn't accept mail. The tests use real connections."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ def test_a_server_that_can_not_be_reached_is_named(settings: Settings) -> None:
 
 
 def test_a_server_that_needs_another_password_is_named(mail_server: None, settings: Settings) -> None:
-    settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "user", "secret"  # it offers no sign-in
+    settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "user", "secret"  # the server has no sign-in
     (finding,) = mail.check()
     assert finding.level is Level.FAILED
     assert "secret" not in finding.summary + finding.advice

@@ -1,4 +1,4 @@
-"""Doctor calls the service as customers do, and names what its proxy does wrong."""
+"""Doctor calls the service as customers do, and reports errors of its proxy."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ Start = Callable[..., str]
 def served(
     live_server: LiveServer, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Start]:
-    """Return a starter of a TLS proxy before the service, with a certificate that is trusted unless said otherwise."""
+    """Return a function that starts a TLS proxy in front of the service. By default, its certificate is trusted."""
     with ExitStack() as stack:
 
         def start(

@@ -1,4 +1,4 @@
-"""Doctor names what is wrong with Redis, asked of a real one."""
+"""Doctor reports problems of Redis. The tests use a real one."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ def test_a_redis_that_may_drop_tasks_is_named(own_redis: servers.Redis) -> None:
 
 def test_a_redis_that_is_almost_full_is_named(own_redis: servers.Redis) -> None:
     at = client.Redis.from_url(own_redis.url)
-    at.set("much", b"x" * 20_000_000)  # so that what a connection takes is little beside it
+    at.set("much", b"x" * 20_000_000)  # so large that a connection's memory hardly matters
     at.config_set("maxmemory", int(int(at.info("memory")["used_memory"]) * 1.05))
     assert any(summary.startswith("memory:") for summary in found(redis.check(), Level.WARNING))
 

@@ -1,4 +1,4 @@
-"""`manage.py doctor`: what it prints, its exit codes, and that one broken check hides nothing."""
+"""`manage.py doctor`: its output and exit codes. If one check fails to run, the others are still shown."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Doctor names a collector that takes no traces; where none is set, there is nothing to check."""
+"""Doctor reports a collector that doesn't accept traces. Without a collector, there is nothing to check."""
 
 from pytest_django import Settings
 

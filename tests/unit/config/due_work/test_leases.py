@@ -1,4 +1,4 @@
-"""Leases as rows: who may claim, renew and write, by the database's clock."""
+"""Leases in rows: who can claim, renew and store, by the database's clock."""
 
 import threading
 import time
@@ -56,7 +56,7 @@ def lease_until(lookup: Lookup) -> object:
 
 
 def renewals(lease: Lease, lookup: Lookup) -> Callable[[], bool]:
-    """Return whether the row's lease has been renewed since now."""
+    """Return a function that says whether the row's lease was renewed after this call."""
     before = lease_until(lookup)
     return lambda: lease_until(lookup) != before
 
@@ -69,7 +69,7 @@ def test_stuck_payments_are_reclaimed_when_their_leases_end(payments: list[Payme
     second, again = claim_due(timezone.now())
     assert {each.pk for each in again} == {each.pk for each in claimed}
     assert set(Payment.objects.values_list("lookup__claim_id", flat=True)) == {second.claim_id}
-    # The first worker wakes up now.
+    # The first worker continues only now.
     now = timezone.now()
     late = [Failed(claimed[0].payment, FailureCode.TRANSACTION_REVERTED, "late"), missing(claimed[1], now)]
     assert store(late, first.claim_id, now) == set()
@@ -190,7 +190,7 @@ def test_search_without_lease_keeps_cursor_and_new_lease(
     cursor = DiscoveryCursor.objects.get()
     assert (cursor.claim_id, cursor.searched_at, cursor.next_block) == (foreign, None, None)
     assert MerchantCursor.objects.get().next_block is None
-    # What it found is written at once: a payment is recorded once, whoever finds it.
+    # The payment is stored immediately. Whoever finds it again, it is stored once.
     assert list(Payment.objects.values_list("transaction_hash", flat=True)) == [sent]
     chain.before_search = lambda _: None
     clock.forward(seconds=60)
@@ -202,7 +202,7 @@ def test_search_without_lease_keeps_cursor_and_new_lease(
 
 
 def test_renewal_finds_rows_by_key_without_sequential_scan(payments: list[Payment]) -> None:
-    """So that it suits PgBouncer in transaction mode, and costs the same however many payments there are."""
+    """The statement works with PgBouncer in transaction mode. Its cost doesn't depend on the number of payments."""
     lease, claimed = claim_due(timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("SET enable_seqscan = off")

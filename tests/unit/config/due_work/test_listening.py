@@ -1,4 +1,4 @@
-"""Notifications: sent after the commit, received within milliseconds, and never trusted for longer than a second."""
+"""Notifications are sent after the commit and arrive within milliseconds. A silent listener counts for a second."""
 
 from collections.abc import Iterator
 from queue import Empty, Queue
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Heard:
-    """A listener on two channels, and what it received."""
+    """A listener on two channels, with its received notifications."""
 
     def __init__(self) -> None:
         self.payloads: Queue[tuple[Channel, str]] = Queue()
@@ -80,7 +80,7 @@ def test_notification_that_fails_after_the_commit_raises_nothing(
 ) -> None:
     with transaction.atomic():
         Merchant.objects.filter(pk=merchant.pk).update(name="Changed")
-        # The first of the functions that run after the commit loses the connection.
+        # The first function that runs after the commit closes the connection.
         transaction.on_commit(lambda: connection.connection.close())
         notify(Channel.REQUESTS, "one")
     connection.close()
@@ -172,7 +172,7 @@ def test_listener_leaves_a_demoted_primary_and_closes_the_pool(heard: Heard) -> 
 
 
 def may_write() -> bool:
-    """Return whether the next connection of the pool accepts writes."""
+    """Return whether the pool's next connection accepts writes."""
     with connection.cursor() as cursor:
         cursor.execute("SHOW transaction_read_only")
         (is_read_only,) = cursor.fetchone()

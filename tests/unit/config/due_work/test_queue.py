@@ -1,4 +1,4 @@
-"""Queues: which rows are due, in whose turn, and which of them one worker gets."""
+"""Queues decide which rows are due, in which order, and which of them a worker gets."""
 
 import uuid
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.support.payments.world import make_request
 
 Make = Callable[..., PaymentRequest]
 
-# The lane is a text column that these tests use for nothing else.
+# The lane is a text column that these tests don't use otherwise.
 QUEUE = Queue(
     model=Lookup, due="next_check_at", owner="merchant_id", lane="block_hash", waiting="attempts = 0"
 )
@@ -34,7 +34,7 @@ def now() -> datetime:
 
 @pytest.fixture
 def make(request_for: Make, now: datetime) -> Callable[..., int]:
-    """Make a lookup that is due `late` seconds ago; return its key."""
+    """Return a function that makes a lookup which was due `late` seconds ago, and returns its key."""
     own = request_for()
 
     def make(late: int = 1, request: PaymentRequest = own, lane: str = "a") -> int:

@@ -1,4 +1,4 @@
-"""Runners: one thread for each lane, woken without losing a wake, ended after its batch."""
+"""Runners have one thread per lane. No wake-up is lost, and a thread ends after its batch."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ SECONDS = 30
 
 
 class Work:
-    """Batches by lane; a lane's batch waits while the lane is held, and fails if it is to."""
+    """Batches by lane. A lane's batch waits while the test holds the lane, and fails if the test says so."""
 
     def __init__(self) -> None:
         self.due: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Statements in `.sql` files: each has a name, and its comments are left out."""
+"""Statements are read from `.sql` files by name, without their comments."""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Whatever a setting is set to, the answer is a value or a list of faults: never another exception, never a secret."""
+"""For any value of a setting, the result is a parsed value or a list of errors.
+
+It is never another exception or a secret.
+"""
 
 import os
 
@@ -12,7 +15,7 @@ from config.environment.wrong import Fault
 from tests.support.settings import NODES, RIGHT
 
 MARK = "Zx9q"
-# Right values, and pieces that mean something to one parser or another.
+# Valid values, and fragments with a meaning in some parser.
 _BASES = st.sampled_from(
     [
         "postgresql://user:password@db.example:5432/shop?sslmode=require&host=/run",
@@ -90,7 +93,7 @@ _PIECES = st.sampled_from(
 
 @st.composite
 def _changed(draw: st.DrawFn) -> str:
-    """Draw a right value with pieces put in or taken out at any place."""
+    """Draw a valid value and insert or remove fragments at any places."""
     text = draw(_BASES)
     for _ in range(draw(st.integers(0, 4))):
         begin = draw(st.integers(0, len(text)))

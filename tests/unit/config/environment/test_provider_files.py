@@ -1,4 +1,4 @@
-"""A malformed provider.toml stops the start with the file's name and what is wrong, as a wrong setting does."""
+"""A malformed provider.toml stops the start, like a wrong setting. The message names the file and the error."""
 
 from functools import partial
 from pathlib import Path

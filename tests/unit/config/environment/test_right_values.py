@@ -1,4 +1,4 @@
-"""What each setting may be, and what it is read as."""
+"""The valid values of each setting, and how they are parsed."""
 
 from decimal import Decimal
 from ipaddress import ip_network
@@ -171,7 +171,7 @@ def test_a_setting_has_the_type_that_its_parser_gives() -> None:
 def test_sponsor_key_is_masked_in_its_parsed_form_too(
     monkeypatch: pytest.MonkeyPatch, name: str, text: str, shown: str
 ) -> None:
-    """A library's error shows the key as it got it, not as the operator wrote it."""
+    """An error of a library shows the key in its parsed form, not as the operator wrote it."""
     monkeypatch.setattr(logs, "_known", None)
     logs.know_secrets(Environment({**RIGHT, name: text}).secrets)
     masked = logs.redact(f"bad key {shown}, of {text}")

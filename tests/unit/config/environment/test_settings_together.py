@@ -1,4 +1,4 @@
-"""What is refused in one deployment and not in another, and how several faults are reported."""
+"""Some values are rejected only in some deployments. Several errors are reported together."""
 
 import pytest
 

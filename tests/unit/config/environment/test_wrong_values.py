@@ -1,11 +1,11 @@
-"""What each setting must not be, and how that is reported."""
+"""The invalid values of each setting, and their error messages."""
 
 import pytest
 
 from config.environment.declared import declared
 from tests.support.settings import KEY, KEY_PAIR, PASSWORD, faults_of
 
-# Each setting with what it must not be. Of settings with the same parser, one has all its values.
+# Each setting with invalid values. If several settings share a parser, only one has all values.
 WRONG = {
     "SECRET_KEY": ["", "  ", "abc", ("Wm3-" * 8)[:31], "x" * 60, "Wm3-" * 20 + "\n" + "x"],
     "ENCRYPTION_KEYS": ["", ",", "too-short", f"{KEY},{PASSWORD}", KEY + "é"],

@@ -1,4 +1,4 @@
-"""Spans: one trace for each payment request, the ids of the log lines, no secret, and no wait for a collector."""
+"""Spans: a payment request's trace, the ids in log lines, no secrets, and no waiting for a collector."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ ANOTHER = {"payment_request_id": OTHER, "payment_id": "pay_2"}
 
 
 class Written:
-    """What was written; reading it ends the writing."""
+    """The exported spans. Reading them stops the export."""
 
     def __init__(self) -> None:
         self._exporter = InMemorySpanExporter()
@@ -111,7 +111,7 @@ def test_work_on_several_payments_is_linked_in_each_trace(written: Written) -> N
 
 
 def shown(ids: dict[str, str]) -> dict[str, str]:
-    """What a log line shows that is written now, with these ids."""
+    """Return the fields of a log line that is written now with these ids."""
     record = logging.LogRecord("x", logging.INFO, __file__, 1, "message", (), None)
     with log_context(**ids):
         assert RequestIdFilter().filter(record)
@@ -202,7 +202,7 @@ def test_sampling_traces_whole_payment_requests_or_none(
 
 
 class Hanging(SpanExporter):
-    """A collector that never answers."""
+    """A collector that never responds."""
 
     def __init__(self) -> None:
         self.is_asked, self.goes_on = threading.Event(), threading.Event()
@@ -219,7 +219,7 @@ def test_a_collector_that_hangs_neither_slows_nor_holds_anything() -> None:
     recording.start(spans.write)
     try:
         began = time.monotonic()
-        for number in range(5000):  # more than the queue holds
+        for number in range(5000):  # more than the queue can hold
             with traced(f"call {number}"):
                 pass
         assert exporter.is_asked.wait(20)

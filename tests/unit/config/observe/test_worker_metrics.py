@@ -1,4 +1,4 @@
-"""What a worker's port responds, without a token and with it."""
+"""The responses of a worker's metrics port, with and without the token."""
 
 import urllib.error
 import urllib.request

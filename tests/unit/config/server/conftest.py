@@ -9,7 +9,7 @@ from tests.support.api.served import Service
 
 @pytest.fixture(scope="package")
 def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The web process, as in production."""
+    """The web process as in production."""
     running = Service(tmp_path_factory.mktemp("web") / "web.log")
     try:
         yield running

@@ -1,4 +1,4 @@
-"""When a request is complete, and what is refused before a thread has it: by gunicorn's own parser, fed in pieces."""
+"""When a request is complete, or is rejected before a thread gets it. gunicorn's own parser reads it in pieces."""
 
 import random
 import socket
@@ -37,7 +37,7 @@ def arriving(ends: tuple[socket.socket, socket.socket]) -> Arriving:
 
 
 def feed(arriving: Arriving, raw: bytes, cuts: list[int]) -> bool:
-    """Feed in pieces up to the one that makes it complete; what is left of `raw` must be nothing."""
+    """Feed the pieces up to the one that completes the request. Nothing may be left of `raw` then."""
     for begin, end in zip([0, *cuts], [*cuts, len(raw)], strict=True):
         if arriving.receive(raw[begin:end]):
             assert end == len(raw), "it was complete too early"

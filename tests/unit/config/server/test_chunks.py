@@ -1,4 +1,7 @@
-"""A chunked body is decoded the same way however its bytes are cut, and refused where its end would be a guess."""
+"""A chunked body is decoded in the same way, wherever its bytes are split.
+
+If its end is ambiguous, it is rejected.
+"""
 
 import random
 

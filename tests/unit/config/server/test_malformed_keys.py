@@ -1,4 +1,4 @@
-"""The API rejects a malformed key that comes over the wire; the server raises no error of its own."""
+"""The API rejects malformed keys sent over the network. The server raises no error of its own."""
 
 import json
 import socket
@@ -31,13 +31,13 @@ UNREADABLE = {
 
 
 def ask(service: Service, header: bytes) -> tuple[int, bytes]:
-    """Return status and body of a call with this header."""
+    """Return the status and body of the response to this header."""
     lines, body = ask_for_all(service, header)
     return int(lines.split(b" ", 2)[1]), body
 
 
 def ask_for_all(service: Service, header: bytes) -> tuple[bytes, bytes]:
-    """Return head and body of the response to a call with this header."""
+    """Return the head and body of the response to this header."""
     port = int(service.url.rsplit(":", 1)[1])
     head = b"GET /api/payment-requests HTTP/1.1\r\nHost: testserver\r\nConnection: close\r\n"
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
@@ -58,7 +58,7 @@ def test_what_is_no_key_is_401(service: Service, what: str) -> None:
 def test_what_is_no_header_is_a_bad_request(service: Service, what: str) -> None:
     try:
         status, body = ask(service, UNREADABLE[what])
-    except ConnectionResetError:  # the server closed the connection before its response arrived
+    except ConnectionResetError:  # closed before the response arrived
         return
     assert 400 <= status < 500
     assert KEY not in body

@@ -1,4 +1,4 @@
-"""What a client doesn't read at once is kept, to a limit, and sent in order."""
+"""Data that a client doesn't read immediately is stored, up to a limit, and sent in order."""
 
 import select
 import socket

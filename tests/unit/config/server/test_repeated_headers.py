@@ -1,4 +1,4 @@
-"""Headers that decide who calls and what: repeated or misspelled ones are never read two ways."""
+"""Headers that identify the caller or the call: repeated or misspelled ones always have one interpretation."""
 
 from http.client import HTTPConnection
 

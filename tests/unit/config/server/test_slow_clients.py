@@ -1,4 +1,4 @@
-"""The web process as in production: slow clients delay no others, and requests are read to their exact end."""
+"""The web process as in production. Slow clients don't delay others, and each request is read to its exact end."""
 
 import json
 import select
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Order = Callable[..., dict[str, Any]]
 
 MANY = 40
-PATIENCE = 5.0  # far more than a response takes on a busy machine, far less than slow clients would take
+PATIENCE = 5.0  # longer than a response on a busy machine, far shorter than slow clients
 POST = b"POST /api/public/discover-wallet-tokens HTTP/1.1\r\nHost: testserver\r\nContent-Type: application/json\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nHost: testserver\r\n\r\n"
 LARGE_FILE = REPOSITORY / "checkout/static/checkout/walletconnect.js"
@@ -44,7 +44,7 @@ Connect = Callable[..., socket.socket]
 
 @pytest.fixture
 def ending(tmp_path: Path) -> Iterator[Service]:
-    """A service that the test may stop."""
+    """A service that the test can stop."""
     running = Service(tmp_path / "web.log")
     try:
         yield running
@@ -54,7 +54,7 @@ def ending(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture
 def connect(service: Service) -> Iterator[Connect]:
-    """Open a connection, to the service or to another one, that has sent these bytes."""
+    """Return a function that opens a connection, to this or another service, and sends these bytes."""
     with ExitStack() as stack:
 
         def connect(sent: bytes, to: Service = service) -> socket.socket:
@@ -71,7 +71,7 @@ def read_to_end(connection: socket.socket) -> bytes:
 
 
 def last_words(connection: socket.socket) -> bytes:
-    """Return what the server still sent. A client that goes on sending after the end is reset, and may miss it."""
+    """Return the server's last bytes. If a client still sends after the end, it is reset and may miss them."""
     try:
         return read_to_end(connection)
     except ConnectionResetError:
@@ -118,7 +118,7 @@ def test_connection_is_kept_after_slowly_read_response(service: Service) -> None
 
 
 def test_forty_clients_that_read_nothing_block_no_threads(service: Service) -> None:
-    """Each response exceeds the kernel's buffers, over packets as small as those of the Internet."""
+    """Each response is larger than the kernel's buffers. The packets are as small as on the Internet."""
     port = int(service.url.rsplit(":", 1)[1])
     with ExitStack() as stack:
         slow = []
@@ -142,7 +142,7 @@ def test_forty_clients_that_read_nothing_block_no_threads(service: Service) -> N
 
 
 def test_a_request_that_takes_longer_than_ten_seconds_is_cut_off(connect: Connect) -> None:
-    """However steadily it goes on arriving."""
+    """It is cut off even if it arrives steadily."""
     began = time.monotonic()
     slow = {connect(UNFINISHED[what]): what for what in ("heads", "bodies", "chunked bodies")}
     silent = connect(b"")
@@ -158,7 +158,7 @@ def test_a_request_that_takes_longer_than_ten_seconds_is_cut_off(connect: Connec
             cut[connection] = time.monotonic() - began
             assert statuses(last_words(connection)) in ([408], []), slow[connection]
         for connection in slow.keys() - cut.keys():
-            with suppress(ConnectionError):  # cut off since the last check; the next one finds it
+            with suppress(ConnectionError):  # cut off since the last check; the next one notices
                 connection.send(b"1" if slow[connection] == "heads" else b" ")
     assert min(cut.values()) >= 9.5
     assert read_to_end(silent) == b""
@@ -174,7 +174,7 @@ def test_idle_connection_does_not_delay_other_clients(service: Service, connect:
 
 
 def test_oldest_unfinished_connections_close_at_capacity(service: Service, connect: Connect) -> None:
-    """More clients than the worker keeps connections for; none of them finishes its request."""
+    """There are more clients than the worker's limit on connections, and none finishes its request."""
     slow = [connect(UNFINISHED["bodies"]) for _ in range(1050)]
     for _ in range(5):
         assert is_healthy(service)
@@ -235,7 +235,7 @@ def test_a_chunked_body_of_exactly_64_kib_is_taken(
     ],
 )
 def test_an_ambiguous_body_ends_the_connection(connect: Connect, framing: bytes) -> None:
-    """No other response may follow: a proxy may see the end of the body elsewhere."""
+    """No second response may follow, because a proxy may assume another end of the body."""
     answers = read_to_end(connect(POST + framing + b"\r\n\r\n0\r\n\r\n" + GET + GET))
     (status,) = statuses(answers)
     assert status in (400, 501)
@@ -262,7 +262,7 @@ def test_a_stop_cuts_no_request_short(ending: Service, connect: Connect) -> None
     kept = connect(GET, ending)
     assert statuses(kept.recv(65536)) == [200]
     ending.process.ask_to_stop()
-    while kept.recv(65536):  # the worker has heard of it when it no longer keeps the connection
+    while kept.recv(65536):  # at the end, the worker knows that it must stop
         pass
     for connection in arriving:
         connection.sendall(b"}")

@@ -1,4 +1,4 @@
-"""`manage.py setup` writes a complete `.env` once, readable by its owner alone, and nothing when it is wrong."""
+"""`manage.py setup` writes a complete `.env` once, which only its owner can read. With errors, it writes nothing."""
 
 import os
 import stat
@@ -19,7 +19,7 @@ FLAGS = [
 
 
 class Runner:
-    """Notes which commands of manage.py would be run."""
+    """Records the commands of manage.py instead of running them."""
 
     def __init__(self, failing: str = "", code: int = 1) -> None:
         self.commands: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Traces record work with its statements but no parameters; switched off, they record nothing."""
+"""Traces record work and its statements, but no parameters. If tracing is off, nothing is recorded."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ WALLET = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 @pytest.fixture
 def works() -> Iterator[list[Work]]:
-    """What is recorded during the test."""
+    """The work that is recorded during the test."""
     works: list[Work] = []
     recording.start(works.append)
     yield works
@@ -40,7 +40,7 @@ def test_without_a_collector_nothing_is_recorded() -> None:
 def test_without_a_collector_no_process_imports_opentelemetry() -> None:
     code = (
         "import sys, config.wsgi, config.celery; from webhooks import tasks; from payments import tasks; "
-        # redis-py imports those for metrics wherever they are installed.
+        # If the other modules are installed, redis-py imports them for metrics.
         "sys.exit(any(name in sys.modules for name in ('config.observe.spans', 'opentelemetry.sdk.trace')))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment()).returncode == 0

@@ -1,4 +1,4 @@
-"""A key is renamed, rotated with an overlap, and revoked at once; what it opens is never changed."""
+"""A key can be renamed, rotated with an overlap, or revoked immediately. Its permissions never change."""
 
 import re
 import uuid
@@ -26,7 +26,7 @@ def rotation(**chosen: Any) -> dict[str, Any]:
 
 
 def code(key: str) -> str:
-    """Return the API's error code for the key; `permission_denied` means that the key is valid."""
+    """Return the API's error code for the key. `permission_denied` means that the key is valid."""
     response = Api(key).get("/api/payment-requests/01890000-0000-7000-8000-000000000000")
     return str(response.json()["error"]["code"])
 

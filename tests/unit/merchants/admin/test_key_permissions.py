@@ -1,4 +1,4 @@
-"""Only staff with the permission issue, rotate and revoke keys, and only by a form of the portal's own."""
+"""Only staff with the permission can issue, rotate and revoke keys, and only with a form of the portal."""
 
 from collections.abc import Callable
 from typing import Any

@@ -24,7 +24,7 @@ def keys_in(response: Any) -> list[str]:
 
 
 def everything_stored() -> str:
-    """Return every text and byte column of every table, as text; bytes as hex and as characters."""
+    """Return all text and byte columns of all tables as text. Bytes are shown in hex and as characters."""
     stored = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):

@@ -1,4 +1,4 @@
-"""A merchant with hundreds of keys has a page as quick as any: it shows ten of them at a time."""
+"""The page of a merchant with hundreds of keys is as fast as any: it shows ten keys at a time."""
 
 import re
 

@@ -1,15 +1,14 @@
-"""The portal changes allowed recipients by a fresh code of the second factor, and in no other way."""
+"""In the portal, allowed recipients are changed only with a new code of the second factor."""
 
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from merchants.models import AllowedRecipient, AuditEntry, Authenticator, Merchant
-from merchants.staff.roles import assign_role
+from merchants.staff.roles import Role
 from tests.support.portal.phone import PASSWORD, enrolled
-from tests.support.portal.staff import Staff
+from tests.support.portal.staff import Staff, signed_in
 
 WALLET = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 SECOND = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -23,7 +22,7 @@ def olga(merchant: Merchant) -> Staff:
 
 @pytest.fixture
 def alice(merchant: Merchant) -> Staff:
-    """Alice's own member of staff."""
+    """A member of Alice's staff."""
     return Staff("alice", "merchant", merchant)
 
 
@@ -103,14 +102,10 @@ def test_six_wrong_codes_are_the_last_for_a_while(merchant: Merchant, alice: Sta
 
 
 @pytest.mark.parametrize("name", ["allow-recipient", "disallow-recipient"])
-def test_who_has_no_second_factor_is_led_to_setting_one_up(
-    merchant: Merchant, client: Client, name: str
-) -> None:
-    """A staging deployment needs a password only, except for this."""
+def test_who_has_no_second_factor_is_led_to_setting_one_up(merchant: Merchant, name: str) -> None:
+    """For everything else, a staging deployment requires only a password."""
     listed(merchant, WALLET)
-    user = User.objects.create_user("bob", password=PASSWORD)
-    assign_role(user, "merchant", merchant)
-    client.force_login(user)
+    client = signed_in(Role.OWNER, merchant)
     row = AllowedRecipient.objects.get()
     for answer in (
         client.get(page(merchant, name)),
@@ -152,6 +147,7 @@ def test_another_merchants_wallet_is_no_choice(merchant: Merchant, other_merchan
     foreign = merchant.allowed_recipients.get()
     sent: dict[str, Any] = {"recipient": foreign.pk, "code": staff.code()}
     assert staff.client.post(page(other_merchant, "disallow-recipient"), sent).status_code == 200
+    assert staff.client.post(page(merchant, "disallow-recipient"), sent).status_code == 404
     assert sorted(allowed()) == [("evm", SECOND), ("evm", WALLET)]
 
 

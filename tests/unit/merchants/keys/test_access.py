@@ -1,6 +1,6 @@
-"""Who may call what: each endpoint of the API with each kind of credential, and another merchant's objects.
+"""Access to each endpoint of the API with each kind of credential, and to another merchant's objects.
 
-An endpoint that is added without a row here fails these tests.
+A new endpoint without a row here fails these tests.
 """
 
 import json
@@ -34,7 +34,7 @@ DELIVERY = "/api/webhooks/deliveries/{delivery}"
 
 @dataclass(frozen=True)
 class Row:
-    """What a call requires, and its response to a caller with that permission."""
+    """The permission that a call requires, and its response to a caller with it."""
 
     needs: str
     method: str
@@ -131,7 +131,7 @@ ROWS = [
 
 
 def endpoints(resolver: URLResolver | None = None, before: str = "/") -> Iterator[tuple[str, str]]:
-    """Yield (method, path) of all there is under /api, the paths as the URL patterns write them."""
+    """Yield (method, path) of all endpoints under /api. Paths are written as in the URL patterns."""
     for pattern in (resolver or get_resolver()).url_patterns:
         path = before + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
@@ -141,7 +141,7 @@ def endpoints(resolver: URLResolver | None = None, before: str = "/") -> Iterato
 
 
 def methods(pattern: URLPattern) -> set[str]:
-    """Return the methods of a pattern's view except HEAD and OPTIONS."""
+    """Return the methods of a pattern's view, except HEAD and OPTIONS."""
     actions = getattr(pattern.callback, "actions", None)
     if actions:
         return {method.upper() for method in actions} - {"HEAD", "OPTIONS"}
@@ -152,7 +152,7 @@ def methods(pattern: URLPattern) -> set[str]:
 
 
 def pattern_of(row: Row) -> re.Pattern[str]:
-    """Return what matches the row's path as the URL patterns write it."""
+    """Return an expression that matches the row's path in the URL patterns' notation."""
     return re.compile(re.sub(r"\{\w+\}|8453", "<[^/]+>", row.path))
 
 
@@ -167,7 +167,7 @@ ENDPOINTS = sorted(set(endpoints()))
 
 @dataclass(frozen=True)
 class Keys:
-    """Keys of one merchant, by what they open, and some that open nothing any more."""
+    """One merchant's keys by permission, with some that are no longer valid."""
 
     reader: str
     creator: str
@@ -200,7 +200,7 @@ def keys(merchant: Merchant) -> Keys:
 
 @dataclass(frozen=True)
 class Credential:
-    """What a caller sends, which calls that opens, and the error code of the others."""
+    """A caller's credential, the calls that it allows, and the error code of all other calls."""
 
     name: str
     headers: Callable[[Keys], dict[str, str]]
@@ -268,7 +268,7 @@ _LISTS = (
 
 
 def expected(row: Row, credential: Credential) -> tuple[int, str | None]:
-    """Return the status and the code of the table's cell."""
+    """Return the expected status and code for this row and credential."""
     if row.needs != NO_KEY and credential.rejection is not None:
         return 401, credential.rejection
     if row.needs != NO_KEY and row.needs not in credential.opens:
@@ -277,7 +277,7 @@ def expected(row: Row, credential: Credential) -> tuple[int, str | None]:
         return (
             400,
             "parameter_unknown",
-        )  # lists reject an unknown query parameter
+        )  # lists reject unknown parameters
     return row.status, row.code
 
 
@@ -286,7 +286,7 @@ SOME_KEYS = Keys(*["quitt_"] * 7)
 
 @pytest.fixture
 def things(merchant: Merchant) -> dict[str, str]:
-    """One of everything that Alice can have: the ids, by the names that the rows use."""
+    """One object of each kind that Alice can have: the ids by the names that the rows use."""
     return {name: str(value) for name, value in belongings(merchant).items()}
 
 
@@ -303,7 +303,7 @@ def call(row: Row, things: dict[str, str], headers: dict[str, str], query: str =
 
 
 def everything_stored() -> list[Any]:
-    """Return all rows of the product's tables, but for when a key was last used."""
+    """Return all rows of the product's tables, without the times at which keys were last used."""
     stored = []
     for model in apps.get_models():
         if model._meta.app_label in ("chains", "merchants", "webhooks", "payments"):
@@ -314,7 +314,7 @@ def everything_stored() -> list[Any]:
 
 @contextmanager
 def writes() -> Iterator[list[str]]:
-    """Collect the statements that change something, but for the note of when a key was last used."""
+    """Record the statements that change data, except the time at which a key was last used."""
     written: list[str] = []
 
     def note(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
@@ -360,7 +360,7 @@ def test_another_merchants_object_is_as_if_it_did_not_exist(
     row: Row, things: dict[str, str], other_merchant: Merchant
 ) -> None:
     theirs = {name: str(value) for name, value in belongings(other_merchant).items()}
-    # Alice named the same wallet first; without this, the stranger could not accept payments to it.
+    # Alice allowed the same wallet first. Without this row, the stranger could not accept payments to it.
     AllowedRecipient.objects.create(
         merchant=other_merchant, chain_type="evm", address=NEW["recipient_address"]
     )
@@ -377,11 +377,11 @@ def test_another_merchants_object_is_as_if_it_did_not_exist(
     }
     for name in ("request", "lost", "unbound", "event", "delivery", "link"):
         if f"{{{name}}}" in row.path:
-            # Alice's own one, among the stranger's own where the path names two.
+            # If the path names two objects, one is Alice's and the other is the stranger's.
             answer = call(row, {**theirs, name: things[name]}, headers)
             nothing = call(row, {**theirs, name: absent[name]}, headers)
             assert (nothing.status_code, error_of(nothing)["code"]) == (404, "resource_missing")
-            # Each names the requested id and nothing else.
+            # The two responses may differ only in the requested id.
             shown = answer.content.replace(things[name].encode(), absent[name].encode())
             assert (answer.status_code, shown) == (404, nothing.content), name
             assert dict(answer.headers) == dict(nothing.headers)

@@ -1,4 +1,4 @@
-"""Malformed and doubled credentials are rejected; test_access.py has every kind of credential on every call."""
+"""Malformed and repeated credentials are rejected. test_access.py tests every kind of credential with every call."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def key(api_key: tuple[ApiKey, str]) -> str:
         {"key": UNKNOWN + "0"},
         {"key": "quitt_" + "ä" * 40},
         {"key": "quitt_" + "٣" * 40},
-        {"key": f"{UNKNOWN},{UNKNOWN}"},  # two headers of one name, as servers join them
+        {"key": f"{UNKNOWN},{UNKNOWN}"},  # as servers join two headers of the same name
         {"key": "abc", "authorization": "Bearer abc"},
     ],
 )

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: one effect and one response for each key, kept for a day."""
+"""`Idempotency-Key`: one effect and one response per key, stored for a day."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -158,7 +158,7 @@ def test_a_key_without_the_permission_claims_nothing(order: Order, merchant: Mer
 def test_a_call_that_was_overtaken_changes_nothing(
     api: Api, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its lease expired while it waited, for example for a node, and a retry completed meanwhile."""
+    """The call's lease expired while it waited, for example for a node. Meanwhile, a retry completed."""
     from payments.api import serializers
 
     overtaken: list[Any] = []

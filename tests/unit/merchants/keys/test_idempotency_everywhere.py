@@ -1,4 +1,4 @@
-"""Every authenticated POST honours `Idempotency-Key`: the ones that will be added as well."""
+"""Every authenticated POST supports `Idempotency-Key`, including those that are added later."""
 
 import re
 import uuid
@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from merchants.models import IdempotencyKey
 from tests.conftest import Api
 
-# What a path's parameters are called, and a value under which nothing exists.
+# The names of path parameters, with a value for which no object exists.
 ABSENT = {"id": str(uuid.UUID(int=0)), "payment_id": "pay_" + "1" * 24}
 
 
@@ -25,7 +25,7 @@ def patterns(resolver: URLResolver | None = None, before: str = "/") -> Iterator
 
 
 def keyed_posts() -> dict[str, Callable[..., Any]]:
-    """Return the handler of each POST under /api/ that requires an idempotency key, by path."""
+    """Return the handlers of all POST calls under /api/ that require an idempotency key, by path."""
     found = {}
     for path, pattern in patterns():
         view = getattr(pattern.callback, "cls", None) or getattr(pattern.callback, "view_class", None)

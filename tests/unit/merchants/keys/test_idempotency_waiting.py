@@ -1,4 +1,4 @@
-"""A call waits for a running one with its Idempotency-Key: one call per key, four per process, ten seconds."""
+"""A call waits for a running call with the same Idempotency-Key: one per key, four per process, at most ten seconds."""
 
 import hashlib
 import threading
@@ -38,7 +38,7 @@ def outcome(response: Any) -> tuple[int, str]:
 
 @pytest.fixture
 def in_thread() -> Iterator[Run]:
-    """Run a call in a thread with a connection of its own."""
+    """Return a function that runs a call in a thread with its own connection."""
 
     def job(call: Callable[[], Any]) -> Any:
         try:
@@ -51,7 +51,7 @@ def in_thread() -> Iterator[Run]:
 
 
 class Pauses:
-    """Call `then` at the first pause of a waiting call, when it certainly waits; later pauses are real."""
+    """Call `then` at a waiting call's first pause, when it certainly waits. Later pauses are real."""
 
     def __init__(self, then: Callable[[], None]) -> None:
         self._then, self.count = then, 0
@@ -64,7 +64,7 @@ class Pauses:
 
 
 class Running:
-    """A first call that is in the middle of its effect until `end` is called."""
+    """A first call that stays in the middle of its effect until `end` is called."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, error: ErrorCode | None = None) -> None:
         self.is_running, self._may_end = threading.Event(), threading.Event()
@@ -140,7 +140,7 @@ def test_other_body_is_rejected_while_first_call_runs(
 
 
 def claim(merchant: Merchant, *keys: str) -> None:
-    """Claim the keys as calls that run in another process do."""
+    """Claim the keys like calls that run in another process."""
     IdempotencyKey.objects.bulk_create(
         IdempotencyKey(
             merchant=merchant,
@@ -155,13 +155,13 @@ def claim(merchant: Merchant, *keys: str) -> None:
 
 
 def fingerprint() -> bytes:
-    """Return the fingerprint of a test event's call with an empty body."""
+    """Return the fingerprint of a call for a test event with an empty body."""
     return hashlib.sha256(b"/api/webhooks/test\n{}").digest()
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The clock of waiting calls, as its only element."""
+    """The waiting calls' clock: a list whose only element is the time."""
     now = [0.0]
     monkeypatch.setattr(waiting, "_clock", lambda: now[0])
     return now

@@ -1,4 +1,4 @@
-"""`last_used_at` is kept to the minute, without a write on each call."""
+"""`last_used_at` is exact to the minute, and needs no write for most calls."""
 
 from datetime import timedelta
 

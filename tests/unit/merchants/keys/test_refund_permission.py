@@ -1,4 +1,4 @@
-"""`create_refunds`: keys that ask for it have it."""
+"""A key has the permission `create_refunds` only if it was issued with it."""
 
 from datetime import timedelta
 

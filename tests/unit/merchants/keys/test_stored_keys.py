@@ -1,4 +1,4 @@
-"""What is stored of a key: its fingerprint and its first characters."""
+"""The database stores only a key's fingerprint and its first characters."""
 
 import hashlib
 import re

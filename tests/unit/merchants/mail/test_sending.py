@@ -1,4 +1,4 @@
-"""The outbox: what is sent once, retried, given up, and never logged."""
+"""The outbox sends each e-mail once, retries it, gives up after a time, and never logs its content."""
 
 from datetime import timedelta
 from smtplib import SMTPDataError, SMTPRecipientsRefused, SMTPServerDisconnected
@@ -22,7 +22,7 @@ def waiting(merchant: Merchant) -> Mail:
 
 
 class Failing:
-    """A mail server that fails with these errors, one after the other, and then accepts."""
+    """A mail server that fails with these errors in order, and then accepts mail."""
 
     def __init__(self, *errors: Exception) -> None:
         self.errors = list(errors)

@@ -1,4 +1,7 @@
-"""A forgotten password is reset by e-mail; the answer doesn't reveal accounts, and the second factor stays."""
+"""A forgotten password is reset by e-mail.
+
+The response doesn't reveal which accounts exist. The second factor stays.
+"""
 
 import re
 from queue import Queue

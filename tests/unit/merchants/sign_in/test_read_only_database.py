@@ -1,4 +1,4 @@
-"""The portal while PostgreSQL is read-only: 503 and a time to come back, also where only the session is written."""
+"""While PostgreSQL is read-only, the portal returns 503 with Retry-After, even if only the session would be written."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @contextmanager
 def read_only() -> Iterator[None]:
-    """Let PostgreSQL reject the writes of this connection, as a primary that became a standby does."""
+    """Make PostgreSQL reject this connection's writes, like a primary that became a standby."""
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = on")
     yield

@@ -1,4 +1,4 @@
-"""Signing in is limited and written down, tells nobody which accounts there are, and its sessions end in time."""
+"""Sign-in is rate-limited and logged, doesn't reveal which accounts exist, and its sessions expire."""
 
 import re
 import time
@@ -34,7 +34,7 @@ def is_in(client: Client) -> bool:
 
 
 def told(response: Any) -> str:
-    """Return the page without what differs each time: the token of the form, and the name that was typed."""
+    """Return the page without the parts that always differ: the form's token, and the typed name."""
     page = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", response.content.decode())
     return re.sub(r'value="[^"]*"', "", page)
 

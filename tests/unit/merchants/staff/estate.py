@@ -1,4 +1,4 @@
-"""Two merchants who own one of everything, and a member of staff of every kind."""
+"""Two merchants with one object of each kind, and one member of staff for each role."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -26,14 +26,14 @@ ROLES = (OPERATOR, *Role.values, NO_ROLE, "stranger")
 
 @dataclass(frozen=True)
 class Estate:
-    """A merchant, what it owns, by model, and its owner."""
+    """A merchant, its owner, and its objects by model."""
 
     merchant: Merchant
     owned: dict[type[Model], Any]
     staff: User
 
     def marks(self) -> set[str]:
-        """Return texts that stand on no page of anybody who may not see this merchant."""
+        """Return texts that no page may show to users who can't see this merchant."""
         request, key = self.owned[PaymentRequest], self.owned[type(self.merchant.api_keys.get())]
         return {
             self.merchant.name,
@@ -55,7 +55,7 @@ class Estate:
 
 
 def token() -> Token:
-    """Return a token for which no chain needs to run."""
+    """Return a token that needs no running chain."""
     chain = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
     return Token.objects.create(
         chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address="0x" + "1" * 40
@@ -63,7 +63,7 @@ def token() -> Token:
 
 
 def furnish(name: str, coin: Token, digit: str) -> Estate:
-    """Return a merchant with one of everything; what is written with hexadecimal digits is written with `digit`."""
+    """Return a merchant with one object of each kind. All its hexadecimal values consist of `digit`."""
     merchant = Merchant.objects.create(name=name)
     key, _ = issue_key(merchant=merchant, permissions=["create_payments"], name=f"{name} till")
     order = NewRequest(
@@ -121,7 +121,7 @@ def furnish(name: str, coin: Token, digit: str) -> Estate:
 
 
 def user_with(role: str, estate: Estate) -> User | None:
-    """Return a user with this role, in the estate's team if it is a member's; None for a stranger."""
+    """Return a user with this role, or None for a stranger. Members belong to the estate's team."""
     if role == Role.OWNER:
         return estate.staff
     if role == "stranger":
@@ -133,7 +133,7 @@ def user_with(role: str, estate: Estate) -> User | None:
 
 
 def global_rows() -> dict[type[Model], Any]:
-    """Return one row of each model that no merchant owns."""
+    """Return one row of each model that belongs to no merchant."""
     rows = (
         Chain.objects.get(),
         Token.objects.get(),

@@ -1,4 +1,4 @@
-"""Each page of the portal opens to the roles that its row in these tables names, and to no other role."""
+"""Each page of the portal is open to the roles in its row of these tables, and to no other role."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ OWNERS = {OPERATOR, OWNER}
 TECHNICAL = {OPERATOR, OWNER, DEVELOPER}
 FINANCIAL = {OPERATOR, OWNER, FINANCE}
 
-# Who may look at a model's rows, who makes one; nothing is deleted by anybody.
+# For each model: the roles that can view its rows, and those that can create them. No role can delete rows.
 MODELS: dict[str, tuple[set[str], set[str]]] = {
     "merchants_merchant": (READERS, {OPERATOR}),
     "merchants_apikey": ({*TECHNICAL, SUPPORT}, TECHNICAL),
@@ -48,7 +48,7 @@ MODELS: dict[str, tuple[set[str], set[str]]] = {
     "webhooks_event": (READERS, set()),
     "webhooks_delivery": (READERS, set()),
 }
-# Pages of what can be done, and of the site itself.
+# Pages for actions, and pages of the site itself.
 PAGES: dict[str, set[str]] = {
     "merchants_apikey_rotate": TECHNICAL,
     "merchants_apikey_revoke": TECHNICAL,
@@ -91,9 +91,9 @@ PAGES: dict[str, set[str]] = {
     "time_zone": EVERYBODY,
     "notices": set(MEMBER_ROLES),
 }
-# Covered by other tests: the first page and lists of apps (below), signing in and out (test_sign_in and
-# test_two_factor), resetting a password and accepting an invitation, which are open to all (test_password_reset,
-# test_invitations), choices (test_roles_apart), and what only redirects.
+# Other tests cover these pages: the start page and lists of apps (below), sign-in and sign-out (test_sign_in
+# and test_two_factor), password reset and invitations, which are open to all (test_password_reset,
+# test_invitations), choices (test_roles_apart), and redirects.
 ELSEWHERE = {
     "index",
     "app_list",
@@ -119,7 +119,7 @@ def patterns(below: Any = None) -> Iterator[URLPattern]:
 
 
 def expected(name: str) -> set[str]:
-    """Return the roles to which the page opens. A page without a row in the tables fails here."""
+    """Return the roles that can open the page. Fails for a page without a row in the tables."""
     if name in PAGES:
         return PAGES[name]
     model, _, page = name.rpartition("_")
@@ -138,7 +138,7 @@ def estate(db: None, _quick_settings: None) -> Estate:
 
 
 def address_of(name: str, estate: Estate) -> str:
-    """Return the page's address, for the row of its model that there is."""
+    """Return the page's URL, for the only row of its model."""
     try:
         return reverse(f"admin:{name}")
     except NoReverseMatch:
@@ -161,7 +161,7 @@ def test_each_page_opens_to_its_roles_alone(estate: Estate, role: str) -> None:
         if role == "stranger":
             right = answer.status_code == 302 and to_login
         elif role in expected(name):
-            # Some pages lead back to the object at once, since nothing can be done to it as it is.
+            # Some pages redirect to the object, because the action isn't possible in its current state.
             right = answer.status_code in (200, 302) and not to_login
         else:
             right = answer.status_code in (403, 404)
@@ -238,7 +238,7 @@ def test_rejected_member_is_told_to_ask_an_owner(estate: Estate) -> None:
 
 
 def test_every_page_is_merchant_scoped_or_listed_as_unscoped() -> None:
-    """A new page either has the base that scopes it, or is added here on purpose."""
+    """A new page must have the base class that limits it to a merchant, or be added here on purpose."""
     known = {"chains.chain", "chains.token", "chains.switch", "auth.user"}
     unscoped = {
         model._meta.label_lower
@@ -280,7 +280,7 @@ def test_a_role_replaces_all_rights_one_had(estate: Estate) -> None:
 
 
 def test_no_page_has_a_script_or_a_handler_in_its_text(estate: Estate) -> None:
-    """The portal's content security policy would not run them."""
+    """The portal's content security policy would block them."""
     client = Client()
     operator = user_with("operator", estate)
     assert operator is not None

@@ -1,4 +1,4 @@
-"""Merchant staff see their own merchant alone: not in a list, a search, a choice, a filter, a page or an action."""
+"""Merchant staff see only their own merchant: in lists, searches, choices, filters, pages and actions."""
 
 import json
 from typing import Any
@@ -31,14 +31,14 @@ OBJECT_PAGES = [
 
 @pytest.fixture
 def estates(db: None) -> tuple[Estate, Estate]:
-    """Alice's and Mallory's, on the same coin."""
+    """Alice's and Mallory's estates, with the same token."""
     coin = token()
     return furnish("Alice's Bakery", coin, "a"), furnish("Mallory's", coin, "b")
 
 
 @pytest.fixture
 def mallory(estates: tuple[Estate, Estate]) -> Client:
-    """Mallory's staff, signed in."""
+    """Signed-in staff of Mallory's."""
     client = Client()
     client.force_login(estates[1].staff)
     return client
@@ -78,7 +78,7 @@ def test_anothers_object_is_not_there(
     assert stored() == before
 
 
-# Members see no list of merchants, and the page of deposit addresses has no rows: both have tests of their own.
+# Members see no list of merchants, and the page of deposit addresses has no rows. Both have separate tests.
 @pytest.mark.parametrize("model", [model for model in OWNED if model not in (Merchant, DepositAddress)])
 def test_lists_show_only_own_rows_in_any_search_or_filter(
     estates: tuple[Estate, Estate], mallory: Client, model: type[Model]

@@ -1,4 +1,4 @@
-"""Each user sees the portal's dates in a time zone of their own, UTC unless they choose another."""
+"""Each user sees the portal's dates in a time zone of the user's choice. The default is UTC."""
 
 from collections.abc import Callable
 from typing import Any

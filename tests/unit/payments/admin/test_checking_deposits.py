@@ -1,4 +1,4 @@
-"""`Check now` on a request's page searches for what arrived at its deposit address."""
+"""`Check now` on a request's page searches for transfers to its deposit address."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def test_transfer_is_found_once_and_logged(
 def test_search_runs_outside_a_transaction(
     admin_client: Client, shown: PaymentRequest, chain: KnownTransactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A transaction would stay open while the page waits for nodes."""
+    """Otherwise, a transaction would stay open while the page waits for nodes."""
     depths: list[int] = []
 
     def head() -> int:

@@ -1,4 +1,4 @@
-"""The filtered list as a file: its rows only, streamed, exact, and harmless in a spreadsheet."""
+"""The filtered list as a CSV file: only its rows, streamed, exact, and safe to open in a spreadsheet."""
 
 import csv
 import gc
@@ -223,7 +223,7 @@ def test_pages_of_any_size_make_the_same_file(
     for payment in range(7):
         request = make()
         new_payment(request=request, chain=request.chain, transaction_hash=f"0x{payment:064x}")
-    Payment.objects.update(created_at=make().created_at)  # all at one moment
+    Payment.objects.update(created_at=make().created_at)  # all at the same time
     whole = rows(admin_client, REQUESTS), rows(admin_client, PAYMENTS)
     assert (len(whole[0]), len(whole[1])) == (31, 7)
     for size in (1, 2, 5, 7, 31):
@@ -315,7 +315,7 @@ def test_downloads_that_are_read_slowly_leave_threads_to_others(
     assert LogEntry.objects.count() == before
     assert b"order-1" in b"".join(slow.pop())  # type: ignore[arg-type]
     assert len(rows(admin_client, REQUESTS)) == 1
-    del slow[0]  # never read, never closed
+    del slow[0]  # neither read nor closed
     gc.collect()
     downloads = [streamed(admin_client, REQUESTS) for _ in range(export.MAX_AT_ONCE - len(slow))]
     assert admin_client.get(REQUESTS).status_code == 302

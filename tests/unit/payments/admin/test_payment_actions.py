@@ -1,4 +1,4 @@
-"""Actions of staff: confirmed, run once by the API's services, and only with permission."""
+"""Staff actions need a confirmation and a permission. They run once, with the API's own services."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ ACTIONS = ("retry", "look", "accept")
 
 
 def last_change() -> tuple[str, str, str]:
-    """Return the last line of the history: from, to, actor."""
+    """Return the newest row of the history: from, to, actor."""
     row = Transition.objects.latest("id")
     return row.from_status, row.to_status, row.actor
 
@@ -113,9 +113,12 @@ def test_check_now_on_a_completed_payment_keeps_its_amount(admin_client: Client,
 
 
 def test_accepting_unbound_payment_requires_a_reason(admin_client: Client, failed: Payment) -> None:
-    Payment.objects.update(failure_code="transaction_not_bound")
+    doubt = "It may be your own money."
+    Payment.objects.update(
+        failure_code="transaction_not_bound", failure_message=f"It has no reference. {doubt}"
+    )
     url = action_url(failed, "accept")
-    assert "Nothing links this transaction" in admin_client.get(url).content.decode()
+    assert f"It has no reference. {doubt} Accept it only if" in admin_client.get(url).content.decode()
     assert admin_client.post(url, {**asked(admin_client, url), "reason": " "}).status_code == 200, (
         "asks again"
     )

@@ -1,4 +1,4 @@
-"""Search finds requests and payments by any identifier; their pages are read-only."""
+"""Search finds requests and payments by any identifier. Their pages are read-only."""
 
 import csv
 from collections.abc import Callable
@@ -6,16 +6,19 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.admin.utils import quote
+from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.html import escape
 from solders.signature import Signature
 
 from chains.models import Chain, Token
 from config.admin.portal import COUNTED_AT_MOST, BoundedPaginator, change_url
 from merchants.models import Merchant
+from merchants.staff.roles import Role, assign_role
 from payments.admin.records import amount_cell
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 from payments.requests.events import record_failed
@@ -30,8 +33,6 @@ MODELS = ("paymentrequest", "payment", "refund", "consumedtransfer", "transition
 NAMES = {
     "shortcode": lambda payment: payment.request.shortcode,
     "beginning of the shortcode": lambda payment: payment.request.shortcode[:8],
-    "id": lambda payment: str(payment.request_id),
-    "upper-case id": lambda payment: str(payment.request_id).upper(),
     "order number": lambda payment: "order-2/ä",
     "beginning of the order number": lambda payment: "order-2",
     "hash": lambda payment: payment.transaction_hash,
@@ -49,7 +50,7 @@ NAMES = {
 
 @pytest.fixture
 def wanted(make: Make) -> Payment:
-    """A failed payment of a request beside an unrelated one."""
+    """A failed payment of a request. There is also an unrelated request with a failed payment."""
     other, request = make("order-1"), make("order-2/ä")
     fail(other, "0x" + "cd" * 32)
     Payment.objects.update(from_address="0x" + "3" * 40)
@@ -198,7 +199,7 @@ def test_nothing_is_made_changed_or_deleted(
         "transition": Transition.objects.all()[0],
     }[model]
     at = f"/admin/payments/{model}"
-    # A request is created with a form of its own (test_creating.py), never from fields.
+    # A special form creates requests (test_creating.py), not a form of all fields.
     statuses = {200} if model == "paymentrequest" else {403}
     assert {
         admin_client.get(f"{at}/add/").status_code,
@@ -238,7 +239,7 @@ def test_list_query_count_does_not_grow_with_its_length(admin_client: Client, ma
 
 
 def test_refunds_of_lists_and_exports_are_read_together(admin_client: Client, make: Make) -> None:
-    """The badges and the amounts of each row are net of its refunds."""
+    """Each row's badges and amounts are net of its refunds."""
 
     def another() -> None:
         request = make()
@@ -266,6 +267,24 @@ def test_refunds_of_lists_and_exports_are_read_together(admin_client: Client, ma
     )
     names = ("amount_paid", "amount_remaining", "amount_refunded", "amount_refund_open")
     assert [first[name] for name in names] == ["4.000000", "7.500000", "0.000000", "1.000000"]
+
+
+@pytest.mark.parametrize("model", ["payment", "refund"])
+def test_list_names_the_merchant_to_operators_only(
+    admin_client: Client, merchant: Merchant, make: Make, model: str
+) -> None:
+    paid = make("order-1")
+    credit(paid, paid.amount)
+    create(paid)
+    name = f"<small>{escape(str(merchant))}</small>"
+    assert name in page_of(admin_client, f"payments/{model}")
+    member = User.objects.create_user("member", is_staff=True)
+    assign_role(member, Role.VIEWER, merchant)
+    client = Client()
+    client.force_login(member)
+    page = page_of(client, f"payments/{model}")
+    assert paid.shortcode in page
+    assert name not in page
 
 
 def test_no_more_than_ten_thousand_rows_are_counted(make: Make) -> None:
@@ -433,15 +452,3 @@ def test_request_page_shows_price_and_payment_page_its_value(admin_client: Clien
 def test_lists_shorten_amounts_and_keep_the_digits_as_title(raw: int, shown: str, title: str) -> None:
     coin = Token(symbol="USDC", decimals=6)
     assert amount_cell(raw, coin) == f'<span class="q-amount" title="{title}">{shown}</span>'
-
-
-def test_history_without_changes_says_where_to_look(admin_client: Client, wanted: Payment) -> None:
-    page = admin_client.get(f"/admin/payments/payment/{quote(wanted.pk)}/history/").content.decode()
-    assert "No one has changed this in the portal." in page
-    assert "admin site" not in page
-
-
-def test_filter_of_days_is_called_by_date(admin_client: Client, wanted: Payment) -> None:
-    page = admin_client.get("/admin/payments/payment/").content.decode()
-    assert "By date" in " ".join(page.split())
-    assert "By created at" not in " ".join(page.split())

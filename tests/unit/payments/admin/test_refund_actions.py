@@ -1,37 +1,25 @@
-"""Refunds are created and cancelled in the portal, by the API's own services and rules; the merchant's wallet signs."""
+"""The portal creates and cancels refunds with the API's services and rules. The merchant's wallet signs them."""
 
 import re
-from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
 from chains.models import Switch
 from config.admin.actions import action_url
+from config.admin.cells import ends
 from config.admin.portal import change_url
 from merchants.models import ApiKey
-from payments import sandbox
 from payments.attention import Matter, count_payments
 from payments.models import Payment, PaymentRequest, Refund
-from payments.requests.lifecycle import lock_request
-from payments.sandbox import payments as sandbox_payments
 from tests.conftest import Api
 from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, asked, fail, page_of, press
+from tests.support.portal.refund_rows import pay
 
 CUSTOMER = SENDER
-
-
-@pytest.fixture
-def paid(make: Make) -> PaymentRequest:
-    """A request of which all 10.50 USDC are paid."""
-    request = make("order-7")
-    with transaction.atomic():
-        sandbox_payments.pay(lock_request(request.pk), request.amount, "for a test")
-    return PaymentRequest.objects.get(pk=request.pk)
 
 
 def refund_by_hand(client: Client, request: PaymentRequest, **answer: str) -> str:
@@ -50,6 +38,8 @@ def test_a_part_goes_back_to_a_wallet_that_the_merchant_names(
     assert [entry.get_change_message() for entry in LogEntry.objects.all()] == [
         f"Refund {refund.pk} of 2.50 USDC created."
     ]
+    timeline = page_of(admin_client, "payments/paymentrequest", paid.pk)
+    assert f"Refund {ends(refund.pk)} of 2.50 USDC created." in timeline
     page = page_of(admin_client, "payments/refund", refund.pk)
     assert f'href="{refund.refund_url}"' in page
     assert "Sign it with your wallet" in page
@@ -75,8 +65,6 @@ def test_full_refund_waits_for_the_customers_address(admin_client: Client, paid:
         ({"amount": "10.51"}, "At most 10.5"),
         ({"amount": "0"}, "more than zero"),
         ({"amount": "0.0000001"}, "decimal"),
-        ({"amount": "much"}, "digits with an optional fraction"),
-        ({"recipient_address": "0x12"}, "40 hexadecimal digits"),
         ({"recipient_address": "0x" + "1" * 40}, "contract"),
     ],
 )
@@ -99,7 +87,7 @@ def test_each_wrong_field_is_named_and_keeps_what_was_entered(
     for text in entered.values():
         assert f'value="{text}"' in page.content.decode()
     assert not Refund.objects.exists()
-    # The corrected form works, with what the page now holds.
+    # The corrected form works with the values that the page now shows.
     corrected = {**form, "amount": "1", "recipient_address": CUSTOMER}
     assert admin_client.post(action_url(paid, "refund"), corrected).status_code == 302
     assert Refund.objects.get().amount == 1_000_000
@@ -107,11 +95,10 @@ def test_each_wrong_field_is_named_and_keeps_what_was_entered(
 
 @pytest.fixture
 def paid_by_two(make: Make) -> PaymentRequest:
-    """A request of which one wallet paid 4 USDC and another one 6.50."""
+    """A request to which one wallet paid 4 USDC and another 6.50."""
     request = make("order-8")
     for amount, payer in ((4_000_000, SENDER), (6_500_000, RECIPIENT)):
-        with transaction.atomic():
-            payment = sandbox_payments.pay(lock_request(request.pk), amount, "for a test")
+        payment = pay(request, amount)
         Payment.objects.filter(pk=payment.pk).update(from_address=payer)
     return PaymentRequest.objects.get(pk=request.pk)
 
@@ -163,8 +150,7 @@ def test_single_payer_offers_no_choice(admin_client: Client, paid: PaymentReques
 
 def test_the_excess_goes_back_and_no_more_of_it_is_offered(admin_client: Client, make: Make) -> None:
     request = make("order-9")
-    with transaction.atomic():
-        sandbox_payments.pay(lock_request(request.pk), request.amount + 750_000, "for a test")
+    pay(request, request.amount + 750_000)
     excess = action_url(request, "refund-excess")
     assert "Refund the excess" in page_of(admin_client, "payments/paymentrequest", request.pk)
     form = admin_client.get(excess).context["form"]
@@ -176,19 +162,6 @@ def test_the_excess_goes_back_and_no_more_of_it_is_offered(admin_client: Client,
     assert "Refund the excess" not in page_of(admin_client, "payments/paymentrequest", request.pk)
     assert admin_client.get(excess).status_code == 302
     assert action_url(request, "refund") in page_of(admin_client, "payments/paymentrequest", request.pk)
-
-
-@pytest.mark.parametrize("outcome", ["paid_late", "underpaid"])
-def test_what_came_late_or_in_part_goes_back_whole(
-    admin_client: Client, make: Make, outcome: str, settings: Any
-) -> None:
-    settings.ENVIRONMENT = "staging"
-    request = make("order-10")
-    sandbox.simulate(request.pk, sandbox.Outcome(outcome), by="a test")
-    if outcome == "underpaid":
-        sandbox.simulate(request.pk, sandbox.Outcome.EXPIRED, by="a test")
-    refund_by_hand(admin_client, request, recipient_address=CUSTOMER)
-    assert Refund.objects.get().amount == (10_500_000 if outcome == "paid_late" else 5_250_000)
 
 
 def test_while_refunds_are_switched_off_none_is_created(admin_client: Client, paid: PaymentRequest) -> None:

@@ -1,4 +1,4 @@
-"""A swap's page tells of both of its sides and of its provider's word, and its delivery leads to it."""
+"""A swap's page shows both sides and the provider's status. Searching for its delivery leads to it."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,7 +21,7 @@ SCAN = "https://scan.li.fi/tx/0x1"
 
 @pytest.fixture
 def swap(make: Make) -> Payment:
-    """10.52 USDC on Base by 0.005 ETH on Ethereum, delivered."""
+    """A delivered swap: 0.005 ETH on Ethereum paid 10.52 USDC on Base."""
     request, now = make(), timezone.now()
     ethereum = Chain.objects.create(
         id=1, name="Ethereum", chain_type="evm", native_symbol="ETH", explorer_url="https://etherscan.example"

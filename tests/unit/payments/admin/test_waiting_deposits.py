@@ -1,4 +1,4 @@
-"""The portal's page of what waits at deposit addresses: amounts, what is unknown, and who gets the transactions."""
+"""The portal's page of balances waiting at deposit addresses: amounts, unknown balances, and access to transactions."""
 
 import json
 from collections.abc import Callable
@@ -6,18 +6,18 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from chains.client import ChainError
 from chains.models import Token
 from config.admin.portal import change_url
 from merchants.models import Merchant
-from merchants.staff.roles import Role, assign_role
+from merchants.staff.roles import Role
 from payments.admin.deposits import pages
 from payments.admin.deposits.contents import contents_of
 from payments.models import DepositAddress, PaymentRequest
 from tests.support.payments.sweeps import Node, row, rows, shown
+from tests.support.portal.staff import signed_in
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., PaymentRequest]
@@ -31,14 +31,6 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Node:
     return node
 
 
-def member(role: str, merchant: Merchant) -> Client:
-    user = User.objects.create_user(f"{role} of {merchant.pk}", is_staff=True)
-    assign_role(user, role, merchant)
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def text(client: Client, query: str = "") -> str:
     answer = client.get(f"{PAGE}{query}")
     assert answer.status_code == 200
@@ -50,7 +42,7 @@ def test_requested_and_other_tokens_are_listed_apart(request_for: Make, node: No
     usdc = first.token.contract_address
     at_first, at_second = shown(first), shown(second)
     node.held = {(at_first, usdc): 1_234_500_000, (at_second, usdc): 1, (at_second, ""): 10**18}
-    page = text(member(Role.FINANCE, first.merchant))
+    page = text(signed_in(Role.FINANCE, first.merchant))
     requested, _, recoverable = page.partition("Recoverable")
     assert "<strong>1,234.500001 USDC</strong> <span>at 2 addresses" in requested
     assert "<strong>1 ETH</strong> <span>at 1 address<" in recoverable
@@ -70,7 +62,7 @@ def test_only_finance_and_owners_get_the_transactions(
 ) -> None:
     request = request_for()
     node.held = {(shown(request), request.token.contract_address): 5_000_000}
-    page = text(member(role, request.merchant))
+    page = text(signed_in(role, request.merchant))
     assert "<strong>5 USDC</strong>" in page
     assert ("checkout/sweep" in page, "0x0" in page) == (may_sweep, may_sweep)
 
@@ -79,7 +71,7 @@ def test_failed_node_shows_unknown_and_no_amount(request_for: Make, node: Node) 
     request = request_for()
     shown(request)
     node.error = ChainError("down")
-    page = text(member(Role.OWNER, request.merchant))
+    page = text(signed_in(Role.OWNER, request.merchant))
     assert "What waits is unknown." in page
     assert "Waiting to be swept" not in page
 
@@ -88,7 +80,7 @@ def test_token_without_a_balance_is_unknown(request_for: Make, node: Node) -> No
     request = request_for()
     shown(request)
     node.silent = frozenset({request.token.contract_address})
-    assert "Unknown: USDC." in text(member(Role.OWNER, request.merchant))
+    assert "Unknown: USDC." in text(signed_in(Role.OWNER, request.merchant))
 
 
 @pytest.mark.parametrize("is_down", [True, False])
@@ -96,7 +88,7 @@ def test_unknown_gas_hides_no_amount(request_for: Make, node: Node, is_down: boo
     request = request_for()
     node.held = {(shown(request), request.token.contract_address): 5_000_000}
     node.estimate, node.gas_error = None, ChainError("down") if is_down else None
-    page = text(member(Role.OWNER, request.merchant))
+    page = text(signed_in(Role.OWNER, request.merchant))
     assert "<strong>5 USDC</strong>" in page
     assert "1 address, gas unknown" in page
 
@@ -107,7 +99,7 @@ def test_member_sees_own_merchant_whatever_the_query_names(
     request = request_for()
     node.held = {(shown(request), request.token.contract_address): 5_000_000}
     page = text(
-        member(Role.OWNER, other_merchant), f"?merchant={request.merchant_id}&chain={request.chain_id}"
+        signed_in(Role.OWNER, other_merchant), f"?merchant={request.merchant_id}&chain={request.chain_id}"
     )
     assert request.merchant.name not in page
     assert "No deposit address was shown yet." in page
@@ -129,7 +121,7 @@ def test_addresses_are_read_page_by_page(
     requests = [request_for() for _ in range(3)]
     usdc = requests[0].token.contract_address
     node.held = {(shown(each), usdc): 1_000_000 * number for number, each in enumerate(requests, 1)}
-    client = member(Role.OWNER, requests[0].merchant)
+    client = signed_in(Role.OWNER, requests[0].merchant)
     first, second = text(client), text(client, "?page=2")
     assert "has 3 addresses on Local Chain. This page shows 1 to 2" in first
     assert "<strong>5 USDC</strong>" in first
@@ -145,11 +137,11 @@ def test_address_of_older_contracts_is_named(request_for: Make, node: Node) -> N
     shown(request)
     older = "0x00000000000000000000000000000000000000De"
     DepositAddress.objects.update(address=older)
-    assert older in text(member(Role.OWNER, request.merchant))
+    assert older in text(signed_in(Role.OWNER, request.merchant))
 
 
 def test_page_of_one_address_is_its_requests(request_for: Make) -> None:
     request = request_for()
     shown(request)
-    client: Any = member(Role.OWNER, request.merchant)
+    client: Any = signed_in(Role.OWNER, request.merchant)
     assert client.get(f"{PAGE}{request.pk}/change/")["Location"] == change_url(request)

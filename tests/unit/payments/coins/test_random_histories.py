@@ -1,4 +1,4 @@
-"""Random histories of coin that is sent, swept and reorganised: what is credited is what the address received."""
+"""Random histories of coin that is sent, swept and reorganised. The credited amount is always the received amount."""
 
 from collections.abc import Callable
 from random import Random
@@ -17,7 +17,7 @@ DEPTH, STEPS = 3, 25
 
 
 class History:
-    """One request with an address, on a chain that changes at random."""
+    """One request with a deposit address, on a chain with random events."""
 
     def __init__(self, request: PaymentRequest, seed: int) -> None:
         self.request, self.random, self.clock = request, Random(seed), Clock()
@@ -46,12 +46,12 @@ class History:
         look(self.clock, self.nodes.of)
 
     def finalize(self) -> None:
-        """Mark old blocks as final: no reorganisation removes them."""
+        """Mark old blocks as final. No reorganisation removes them."""
         final = self.random.randint(self.nodes.finalized or 0, self.nodes.height - DEPTH)
         self.nodes.finalized = max(final, self.nodes.finalized or 0)
 
     def reorganise(self) -> None:
-        """Replace the newest blocks, sometimes also credited ones. Some of what was sent is mined again."""
+        """Replace the newest blocks, sometimes with credited transfers. Some transfers are mined again."""
         first = max((self.nodes.finalized or 0) + 1, self.nodes.height - self.random.randint(0, 2 * DEPTH))
         lost = [each for each in self.nodes.arrivals if each[0] >= first]
         self.nodes.reorganise(first)
@@ -60,7 +60,7 @@ class History:
                 self.nodes.pay(address, amount)
 
     def end(self) -> None:
-        """Let everything become final, be found and be verified."""
+        """Make everything final, found and verified."""
         for _ in range(12):
             self.nodes.mine(2 * DEPTH)
             self.nodes.finalized = self.nodes.height - DEPTH

@@ -1,4 +1,4 @@
-"""What native coin at a deposit address counts for; the rows are those of the second table in docs/states.md."""
+"""The credit for native coin at a deposit address: each row of the second table in docs/states.md."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +11,8 @@ from chains.client import Block, Head, TransactionFacts, Transfer
 from chains.models import Chain, Token
 from payments.coins.lookups import Reading, facts_of_reading
 from payments.evaluation.binding import Evidence
-from payments.evaluation.verdicts import SWEPT, Finality, NotYet, Paid, Refused, Terms, evaluate
+from payments.evaluation.messages import SWEPT
+from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused, Terms, evaluate
 from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest
 from payments.submission.hashes import sight_for_merchant, submit_for_merchant, submit_hash
 from tests.support.payments.coins import ETHER, CoinChain
@@ -39,7 +40,7 @@ def verdict(*transfers: Transfer, evidence: Evidence | None = None, **different:
 
 
 def difference(received: int, before: int = 0) -> Any:
-    """Return the verdict on a reading of the address's balance."""
+    """Return the verdict for this balance of the address."""
     lookup = Lookup(of_payment=Payment(deposit_sequence=1), transaction_hash=f"{ADDRESS}:1")
     facts = facts_of_reading(lookup, Reading(BLOCK, received), before)
     terms = Terms(1, "", "ETH", 18, MERCHANT, NOON, Evidence(OURS, deposit_address=ADDRESS), {}, NOON)
@@ -78,16 +79,6 @@ def test_sweep_pays_nothing() -> None:
     result = verdict(sent(10, MERCHANT, sender=ADDRESS, slot="0.1"), evidence=known)
     assert isinstance(result, Refused)
     assert (result.code, result.message) == ("transaction_already_used", SWEPT)
-
-
-def test_coin_to_the_address_pays_no_other_request() -> None:
-    result = verdict(sent(to=OTHER))
-    assert isinstance(result, Refused)
-    assert result.code == "wrong_recipient"
-
-
-def test_failed_transaction_to_the_address_is_refused() -> None:
-    assert verdict(sent(), succeeded=False).code == "transaction_reverted"
 
 
 def test_unmined_transaction_to_the_address_is_bound_by_bytes() -> None:
@@ -220,7 +211,7 @@ def test_hash_of_another_requests_address_is_not_attached(
 def test_small_transaction_that_is_submitted_does_not_wait(
     request_: PaymentRequest, nodes: CoinChain
 ) -> None:
-    """It would hold its request until the group's block is final."""
+    """Otherwise, it would hold its request until the group's block is final."""
     clock = Clock()
     nodes.finalized = 0
     hash_ = nodes.pay(request_.deposit_address, 1)

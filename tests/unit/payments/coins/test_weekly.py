@@ -1,4 +1,4 @@
-"""Native coin that arrives long after the end of its request is found weekly, and counts once."""
+"""Native coin that arrives long after its request's end is found by a weekly search, and counts once."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -53,7 +53,7 @@ def test_coin_is_found_weekly_after_the_address_left_the_search(
     nodes.sweep(request_.deposit_address)
     end_long_ago(request_)
     row = look_weekly(request_, nodes)
-    # The sweep came after the chain's position, so the address finds it itself.
+    # The sweep came after the block up to which the chain is searched. So the address's own check finds it.
     position = DiscoveryCursor.objects.get().coins_next_block
     assert (row.next_block, row.swept) == (position, 0)
     clock.forward(seconds=10)

@@ -1,4 +1,4 @@
-"""Payments by deposit address are stored like all others: each transfer counts once, for the request of its address."""
+"""Payments by deposit address are stored like others. Each transfer counts once, for the request of its address."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,16 +22,6 @@ def looked_at(payment: Payment, chain: KnownTransactions) -> Payment:
     look(Clock(), chain.of)
     payment.refresh_from_db()
     return payment
-
-
-def test_transfer_to_the_address_completes_its_request(request_for: Make) -> None:
-    request, chain = request_for(), KnownTransactions()
-    sent = chain.add(1, moved(request, AMOUNT, give_address(request, 1)))
-    payment = looked_at(submit(request, sent), chain)
-    request.refresh_from_db()
-    assert (request.status, request.amount_paid) == ("completed", AMOUNT)
-    assert (payment.status, payment.bound_by, payment.amount_received) == ("completed", "address", AMOUNT)
-    assert submit(request, sent) == payment
 
 
 def test_one_payout_to_two_addresses_completes_both_requests(request_for: Make) -> None:
@@ -97,7 +87,7 @@ def test_nobody_signs_for_the_refund_of_a_payment_by_address(request_for: Make) 
 
 
 def test_arrival_before_the_address_was_shown_is_not_credited(request_for: Make) -> None:
-    """Its sweep was not known as one, so the merchant may have accepted it."""
+    """The service could not recognise its sweep as one. So the merchant may have accepted the sweep as a payment."""
     nodes, clock, request = KnownTransactions(), Clock(), request_for()
     address = give_address(request, 1)
     DepositAddress.objects.update(shown_at=timezone.now() + timedelta(minutes=2))

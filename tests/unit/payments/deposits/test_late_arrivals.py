@@ -1,4 +1,4 @@
-"""A payment by address after the price expired completes its request if it was worth the price when it arrived."""
+"""A payment by address after the price has expired completes its request if it was worth the price when it arrived."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ RATE = {
 
 @pytest.fixture
 def request_(make: Make, merchant: Merchant) -> PaymentRequest:
-    """A priced request that expired ten minutes ago."""
+    """A request with a price, which expired ten minutes ago."""
     Merchant.objects.filter(pk=merchant.pk).update(email="owner@shop.example")
     request = make()
     PaymentRequest.objects.filter(pk=request.pk).update(price=PRICE, rate=RATE)
@@ -61,7 +61,7 @@ def settled(
     rate_of: Callable[[Token, str], Rate],
     now: Callable[[], datetime] = timezone.now,
 ) -> PaymentRequest:
-    """Let the worker decide; return the request as it is stored then."""
+    """Have the worker decide; return the request from the database."""
     mail_merchants(
         now=now, settle=lambda each: complete_worthy(each, rate_of=rate_of, now=now), rate_of=rate_of
     )

@@ -1,4 +1,4 @@
-"""An address is searched for with each block until 30 days after its request's end, then weekly for a year."""
+"""An address is searched with each block until 30 days after its request's end, then weekly for a year."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

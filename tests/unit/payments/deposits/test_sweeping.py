@@ -1,4 +1,4 @@
-"""`manage.py build_sweep` sweeps what one merchant's addresses hold, each asset once, in batches."""
+"""`manage.py build_sweep` sweeps the balances of one merchant's addresses, each asset once, in batches."""
 
 import json
 from collections.abc import Callable
@@ -34,14 +34,6 @@ def test_held_tokens_and_coins_are_each_swept_once(request_for: Make, ether: Tok
         (first.token, 12, 2, True),
         (ether, 9, 1, False),
     ]
-
-
-def test_token_without_balances_is_unknown_not_zero(request_for: Make, ether: Token) -> None:
-    request = request_for()
-    usdc = request.token.contract_address
-    chain = Holdings({(shown(request), ""): 9}, silent=frozenset({usdc}))
-    plan = plan_sweeps(request.merchant, request.chain, client=chain.of)
-    assert (plan.unknown, [each.token for each in plan.waiting]) == ((request.token,), [ether])
 
 
 def test_range_of_the_newest_addresses_is_planned(request_for: Make) -> None:

@@ -1,4 +1,4 @@
-"""Native coin at a deposit address is credited by the address's balance, once, from any sender and after any sweep."""
+"""Native coin is credited by the deposit address' balance, once, from any sender and after any sweep."""
 
 import json
 from collections.abc import Callable
@@ -50,14 +50,14 @@ def verify(nodes: CoinChain, clock: Clock, times: int = 3) -> None:
 
 
 def settle(nodes: CoinChain, clock: Clock) -> None:
-    """Find what arrived, and verify it at the required depth."""
+    """Find the coin that arrived; verify it at the required depth."""
     search(nodes, clock)
     nodes.mine(DEPTH)
     verify(nodes, clock)
 
 
 def finish(nodes: CoinChain, clock: Clock) -> None:
-    """Let the chain become final, and check the finality of what was credited."""
+    """Make the chain final; check the finality of the credited payments."""
     nodes.finalized = nodes.height
     for _ in range(4):
         clock.forward(minutes=3)

@@ -1,4 +1,7 @@
-"""Transfers to shown addresses are found with each block, from any sender, and become payments of their requests."""
+"""Each block is searched for transfers to shown addresses.
+
+A transfer from any sender becomes a payment of the request.
+"""
 
 from collections.abc import Callable
 

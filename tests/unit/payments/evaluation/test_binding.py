@@ -1,4 +1,4 @@
-"""What binds a transfer to a request, rule by rule, without a chain or a database."""
+"""The rules that bind a transfer to a request, one by one, without a chain or a database."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -75,15 +75,6 @@ def test_what_carries_another_requests_reference_is_theirs() -> None:
 # --- proofs -------------------------------------------------------------------------------------------------------
 
 
-def test_a_proof_covers_only_what_the_account_itself_moved() -> None:
-    evidence = Evidence(None, proofs=(proof(),))
-    assert credited(evidence, moved(made_by=PAYER)) == (10, "payer")
-    pulled = moved(made_by="")
-    assert credited(evidence, pulled) == FailureCode.TRANSACTION_NOT_BOUND
-    assert credited(evidence, replace(pulled, made_by=STRANGER)) == FailureCode.TRANSACTION_NOT_BOUND
-    assert credited(Evidence(None, proofs=(proof(""),)), pulled) == FailureCode.TRANSACTION_NOT_BOUND
-
-
 def test_newest_proof_before_the_block_counts() -> None:
     paid = moved(made_by=PAYER)
     first, second, later = (
@@ -102,7 +93,7 @@ def test_proof_does_not_cover_another_requests_solana_swap() -> None:
 
 
 def test_another_requests_swap_log_keeps_direct_payment() -> None:
-    """A relayer can put a swap of their own beside it."""
+    """A relayer can add the relayer's own swap to the transaction."""
     evidence = Evidence(None, proofs=(proof(),), names_others=True)
     assert credited(evidence, moved(made_by=PAYER)) == (10, "payer")
     assert credited(evidence, moved()) == FailureCode.TRANSACTION_NOT_BOUND
@@ -119,7 +110,8 @@ def test_unrelated_call_keeps_a_relayed_payment() -> None:
 # --- what was not proved --------------------------------------------------------------------------------------------
 
 
-# --- net of what came back ------------------------------------------------------------------------------------------
+# --- net of returned money
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("back", "left"), [(3, 7), (10, None), (12, None)])
@@ -178,7 +170,10 @@ def test_returned_deposit_does_not_cover_a_loan_beside_it(order: str) -> None:
 
 
 def test_a_loan_hides_behind_no_earlier_payment_and_spoils_none() -> None:
-    """Whether the recipient passed the first on, or lent it and got it back, is not visible."""
+    """The recipient may have forwarded the first payment, or lent it and got it back.
+
+    The difference is not visible.
+    """
     lent = Transfer("1", TOKEN, MERCHANT, STRANGER, 10)
     facts = mined(moved(references=(OURS,)), lent, moved(slot="2", references=(THEIRS,)))
     first = verdict(Evidence(OURS, foreign=frozenset({THEIRS})), facts)
@@ -210,7 +205,7 @@ def test_what_was_passed_on_and_went_back_by_others_pays_nothing() -> None:
 def test_the_price_of_what_the_recipient_gave_away_pays_nothing(
     token: str, signer: str, is_paid: bool
 ) -> None:
-    """A stranger's own token may say that the recipient sent it: it is believed where the recipient signed."""
+    """A stranger's token may log a false transfer from the recipient. The log counts only if the recipient signed."""
     given = Transfer("1", token, MERCHANT, STRANGER, 7)
     known = replace(terms(Evidence(OURS)), known_tokens={"0xDai": "DAI"})
     facts = mined(moved(references=(OURS,)), given, sender=signer)
@@ -219,7 +214,7 @@ def test_the_price_of_what_the_recipient_gave_away_pays_nothing(
 
 
 def test_a_judgement_compares_no_transfer_with_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who makes a transaction decides how many transfers it has: four thousand are judged in no time."""
+    """The sender decides how many transfers a transaction has. Even four thousand must be evaluated quickly."""
 
     def compare(one: Transfer, other: object) -> bool:
         raise AssertionError("the cost would grow with the square of their number")
@@ -302,7 +297,7 @@ def test_delivery_claimed_by_another_request_is_ambiguous() -> None:
 
 
 def test_another_requests_delivery_keeps_a_claimed_payment() -> None:
-    """A stranger can relay a signed payment together with a delivery of the same amount."""
+    """A stranger can send a signed payment together with a delivery of the same amount."""
     evidence, paid = Evidence(OURS, elsewhere=(10,)), moved(references=(OURS,))
     assert credited(evidence, paid, moved(slot="1")) == (10, "reference")
     twice = replace(evidence, elsewhere=(10, 10))
@@ -355,7 +350,7 @@ def test_same_chain_swap_counts_transfers_within_its_call() -> None:
 
 
 def test_several_quotes_in_one_transaction_count_once_each() -> None:
-    """A relayer's unit takes nothing from the customer's swap beside it, wherever it comes."""
+    """A relayer's payment of one unit takes nothing from the customer's swap, in whichever order they come."""
     customers, relayers = (replace(moved(n, slot, within=(at,)), sender=ROUTER) for n, slot, at in _TOGETHER)
     evidence = Evidence(
         OURS,
@@ -401,7 +396,7 @@ def test_unrelated_swap_keeps_a_relayed_swap() -> None:
 
 
 def test_own_call_takes_no_proved_payment_even_if_accepted() -> None:
-    """Not even where the merchant accepts what came beside it."""
+    """This applies even if the merchant accepts the other transfer of the transaction."""
     theirs = moved(made_by=PAYER)
     evidence = Evidence(
         None,

@@ -1,7 +1,7 @@
-"""A stranger's transaction with thousands of transfers or calls takes no longer than in proportion to their number.
+"""A stranger's transaction with thousands of transfers or calls takes time only in proportion to their number.
 
-One whose evaluation took minutes would stop every payment on its chain. Time is the processor's, which no other process
-can use up.
+If its evaluation took minutes, it would stop every payment on its chain. The tests measure CPU time, which
+other processes don't affect.
 """
 
 import secrets
@@ -33,7 +33,7 @@ def seconds_of(work: Callable[[], object]) -> tuple[float, object]:
 
 
 def test_money_that_goes_to_and_fro_a_thousand_times() -> None:
-    """Comparing each transfer with each for every return took half a minute, and an hour for five times as many."""
+    """To compare each transfer with each other took half a minute, and an hour for five times as many."""
     moves = tuple(
         Transfer(f"0.{number}", "token", sender, recipient, 1, claimable=0, account=recipient, gain=0)
         for number in range(1000)

@@ -1,4 +1,4 @@
-"""What arrives at a deposit address belongs to its request, once, and nothing that leaves one pays a request.
+"""A transfer to a deposit address belongs to its request, once. A transfer from a deposit address pays no request.
 
 The rows are those of the table in docs/states.md.
 """
@@ -11,11 +11,12 @@ import pytest
 
 from chains.client import Block, Head, TransactionFacts, Transfer
 from payments.evaluation.binding import Bound, Delivery, Evidence, Taken
+from payments.evaluation.messages import SWEPT
 from payments.evaluation.own_money import LENT
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.proving import NotProvable, provable
 from payments.evaluation.sender_proofs import SenderProof
-from payments.evaluation.verdicts import SWEPT, Finality, NotYet, Paid, Refused, Terms, decide, evaluate
+from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused, Terms, decide, evaluate
 from payments.models import FailureCode
 
 OURS, THEIRS = bytes(range(16)), bytes(range(16, 32))
@@ -50,7 +51,7 @@ def verdict(known: Evidence, *transfers: Transfer, **facts: Any) -> Any:
 
 
 def credited(known: Evidence, *transfers: Transfer, **facts: Any) -> tuple[int, str] | tuple[str, str]:
-    """Return the credited amount and what bound it, or the failure with its message."""
+    """Return the credited amount and its binding, or the failure code and its message."""
     result = verdict(known, *transfers, **facts)
     if isinstance(result, Paid):
         return result.bound.amount, result.bound.by.value
@@ -63,7 +64,8 @@ def proof(address: str = PAYER, *, is_ours: bool = False) -> Proof:
     return Proof(address, start, NOON + timedelta(hours=1), given, None, is_ours=is_ours)
 
 
-# --- what arrives at the address ------------------------------------------------------------------------------------
+# --- transfers to the address
+# ---------------------------------------------------------------------------------------
 
 
 def test_transfer_to_deposit_address_needs_no_reference() -> None:
@@ -100,7 +102,7 @@ def test_proof_does_not_claim_another_requests_address() -> None:
 
 
 def test_arrival_at_the_address_uses_up_no_sender_proof() -> None:
-    """A proof names an amount; the transfer to the recipient still needs all of it."""
+    """A proof covers an amount. The transfer to the recipient still needs all of it."""
     known = evidence(sender_proofs=(SenderProof(PAYER, NOON, 10),))
     both = (paid(7, "0", made_by=PAYER), paid(10, "1", to=MERCHANT, made_by=PAYER))
     assert credited(known, *both) == (17, "address")
@@ -141,7 +143,7 @@ def test_another_token_at_the_address_is_not_credited() -> None:
 
 
 def test_pooled_transfer_by_a_contract_counts() -> None:
-    """An exchange's hot wallet pays out by a contract: no one signed for this transfer alone."""
+    """An exchange's hot wallet pays through a contract, so nobody signed for this transfer alone."""
     assert credited(evidence(), paid(sender=RELAY), sender=STRANGER, is_complete=False) == (10, "address")
 
 
@@ -160,16 +162,8 @@ def test_unmined_transfer_to_the_address_is_bound() -> None:
     assert result.bound.by.value == "address"
 
 
-def test_reverted_transaction_pays_no_address() -> None:
-    assert credited(evidence(), paid(), succeeded=False)[0] == FailureCode.TRANSACTION_REVERTED
-
-
-def test_arrival_from_before_the_request_is_too_old() -> None:
-    early = replace(BLOCK, time=NOON - timedelta(hours=2))
-    assert credited(evidence(), paid(), block=early)[0] == FailureCode.TRANSACTION_TOO_OLD
-
-
-# --- what goes back -----------------------------------------------------------------------------------------------
+# --- returned money
+# -----------------------------------------------------------------------------------------------
 
 
 def test_what_the_recipient_returns_to_the_payer_is_deducted() -> None:
@@ -178,7 +172,7 @@ def test_what_the_recipient_returns_to_the_payer_is_deducted() -> None:
 
 
 def test_what_the_address_returns_to_the_payer_is_deducted() -> None:
-    """Only a token that moves other accounts' balances can do this."""
+    """Only a token that moves other accounts' balances can cause this."""
     assert credited(evidence(), paid(), Transfer("1", TOKEN, ADDRESS, PAYER, 4)) == (6, "address")
 
 
@@ -198,7 +192,8 @@ def test_recipients_own_transfer_to_the_address_counts_nothing() -> None:
     assert credited(evidence(), paid(sender=MERCHANT), sender=MERCHANT)[0] == FailureCode.WRONG_AMOUNT
 
 
-# --- what leaves an address -----------------------------------------------------------------------------------------
+# --- transfers from an address
+# --------------------------------------------------------------------------------------
 
 
 def swept(amount: int = 10, slot: str = "0", source: str = OTHER_ADDRESS) -> Transfer:
@@ -268,7 +263,7 @@ def test_contested_reference_does_not_hold_up_the_address() -> None:
 
 
 def test_minted_tokens_count_for_requests_without_an_address() -> None:
-    """An empty sender is no own address, also if there is no deposit address."""
+    """An empty sender doesn't count as the request's own address, even if it has no deposit address."""
     minted = paid(10, to=MERCHANT, sender="", references=(OURS,))
     decided = decide(terms(Evidence(OURS)), mined(minted), BLOCK)
     assert isinstance(decided, Bound)

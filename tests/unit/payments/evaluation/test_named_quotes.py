@@ -1,4 +1,4 @@
-"""Which quote a transaction names, by the whole of its id or its first eight bytes: a pure function over bytes."""
+"""The quote that a transaction names, by its whole id or the id's first eight bytes."""
 
 import uuid
 from dataclasses import replace
@@ -120,7 +120,7 @@ def test_the_calls_of_each_are_told_apart() -> None:
 
 
 def test_several_quotes_of_a_request_count_without_single_quote() -> None:
-    """Who relays the transaction of one can add a call of another."""
+    """A relayer of one quote's transaction can add a call with another quote."""
     quotes = (quote(), quote(OTHER_ID, OURS, 2, timedelta(seconds=30)))
     facts = mined(call(SELECTOR + ID), call(SELECTOR + bytes(64)), call(SELECTOR + OTHER_ID))
     for order in (quotes, quotes[::-1]):
@@ -137,7 +137,7 @@ def test_other_requests_quote_leaves_a_single_own_quote() -> None:
 
 
 def test_a_transaction_older_than_the_quote_does_not_name_it() -> None:
-    """Beyond the allowance for the clocks of whoever makes blocks."""
+    """The difference exceeds the tolerance for block producers' clocks."""
     facts = mined(call(SELECTOR + ID), after=timedelta())
     assert seen(facts, quote(made=timedelta(seconds=30))) == (Naming.OURS, 1)
     assert seen(facts, quote(made=timedelta(seconds=31))) == (Naming.NONE, None)
@@ -146,7 +146,7 @@ def test_a_transaction_older_than_the_quote_does_not_name_it() -> None:
 
 
 def test_only_the_contracts_of_its_own_provider_name_a_quote() -> None:
-    """One that was taken over could choose an id that stands in every call of another's."""
+    """If a provider's contract were taken over, it could choose an id that occurs in every call of another provider."""
     facts = mined(call(SELECTOR + ID + OTHER_ID))
     chosen = replace(
         quote(OTHER_ID, ANOTHERS, 2), contracts=frozenset({"0x4cD00E387622C35bDDB9b4c962C136462338BC31"})
@@ -196,7 +196,10 @@ def test_no_bytes_break_it(data: bytes) -> None:
 
 
 def test_quotes_whose_ids_occur_nowhere_cost_one_search_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who makes a transaction decides how much it says: it is not gone through for each quote of the batch."""
+    """The sender decides how much data a transaction has.
+
+    The data must not be searched once for each quote in the batch.
+    """
     compared: list[bytes] = []
 
     def compare(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:

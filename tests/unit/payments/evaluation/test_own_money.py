@@ -1,6 +1,6 @@
-"""What the recipient sends back in the transaction is the payer's own loss, never that of another payer beside it.
+"""Money that the recipient sends back reduces its payer's own payment, never another payer's in the same transaction.
 
-The model found these; each is kept here as a pure test.
+The model found these cases. Each is kept here as a test of a pure function.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chains.client import Block, Head, TransactionFacts, Transfer
-from payments.evaluation.binding import Delivery, Evidence, Taken
+from payments.evaluation.binding import UNBOUND, Delivery, Evidence, Taken
+from payments.evaluation.own_money import ACCEPTABLE, EXCHANGED, LENT, RETURNED
 from payments.evaluation.verdicts import Finality, Paid, Refused, Terms, Verdict, evaluate
+from payments.models import Payment
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 OURS = b"r" * 16
@@ -34,7 +36,7 @@ def credited(moves: tuple[Transfer, ...], evidence: Evidence) -> list[tuple[str,
 def test_return_reduces_thiefs_claim_not_the_filled_order(
     sender: str,
 ) -> None:
-    """The order is filled out of the thief's account (a pull) or by the bridge, in the thief's transaction."""
+    """In the thief's transaction, the order is filled from the thief's account (a pull) or by the bridge."""
     filled = Transfer("0", "token", sender, "merchant", 10)
     for own in (OWN, Transfer("1", "token", "contract", "merchant", 5, (OURS,), "contract")):
         moves = (filled, own, BACK)
@@ -54,7 +56,10 @@ def test_solana_delivery_gain_does_not_hide_thiefs_return() -> None:
 
 
 def test_payment_after_repaid_loan_needs_merchant_review() -> None:
-    """The account that it was lent to pays as much back, but that may be another customer's delivery out of it."""
+    """The borrower's account pays the same amount back.
+
+    But it may be a delivery for another customer from that account.
+    """
     lent = Transfer("0", "token", "merchant", "pool", 5)
     repaid = Transfer("1", "token", "pool", "merchant", 5)
     paid = Transfer("2", "token", "wallet", "merchant", 5, (OURS,), "wallet")
@@ -62,3 +67,41 @@ def test_payment_after_repaid_loan_needs_merchant_review() -> None:
     assert isinstance(verdict, Refused)
     assert (verdict.code, verdict.arrived) == ("not_verifiable", 5)
     assert credited((paid, lent, repaid), Evidence(OURS)) == [("2", 5)]
+
+
+TO_POOL = Transfer("0", "token", "merchant", "pool", 5)
+FROM_BORROWER = Transfer("1", "token", "borrower", "merchant", 5)
+
+
+@pytest.mark.parametrize(
+    ("moves", "doubt"),
+    [
+        ((TO_POOL, FROM_BORROWER), LENT),
+        (
+            (
+                Transfer("0", "token", "source", "wallet", 5),
+                Transfer("1", "token", "wallet", "merchant", 5),
+                Transfer("2", "token", "merchant", "source", 5),
+            ),
+            RETURNED,
+        ),
+        (
+            (Transfer("0", "", "merchant", "wallet", 7), Transfer("1", "token", "wallet", "merchant", 5)),
+            EXCHANGED,
+        ),
+    ],
+)
+def test_unbound_money_of_the_recipient_has_both_reasons(moves: tuple[Transfer, ...], doubt: str) -> None:
+    """A merchant reads why it may be its own money before it accepts the payment."""
+    verdict = evaluated(moves, Evidence(OURS))
+    assert isinstance(verdict, Refused)
+    assert verdict.message == f"{UNBOUND.message} {doubt.removesuffix(ACCEPTABLE)}"
+    assert (verdict.code, verdict.arrived) == ("transaction_not_bound", 5)
+    assert len(verdict.message) <= Payment._meta.get_field("failure_message").max_length
+    assert credited(moves, Evidence(OURS, is_accepted=True))
+
+
+def test_unbound_money_of_the_payer_has_one_reason() -> None:
+    verdict = evaluated((Transfer("0", "token", "wallet", "merchant", 5),), Evidence(OURS))
+    assert isinstance(verdict, Refused)
+    assert verdict.message == UNBOUND.message

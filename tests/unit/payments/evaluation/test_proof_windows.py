@@ -1,4 +1,4 @@
-"""When a payer's proof covers a transfer, and to which of several proofs a transfer belongs."""
+"""The transfers that a payer's proof covers, and the proof to which a transfer belongs."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -54,7 +54,7 @@ EARLY, LATER, AFTER = proof(), proof(5 * MINUTE), proof(15 * MINUTE)
         ([AFTER], AFTER),
         ([proof(20 * MINUTE), AFTER], AFTER),
         ([EARLY, proof(5 * MINUTE, address="0xStranger")], EARLY),
-        # A height decides against a clock.
+        # If proofs have a block height, it decides, not the clock.
         ([EARLY, proof(15 * MINUTE, head=99)], proof(15 * MINUTE, head=99)),
         ([EARLY, proof(5 * MINUTE, head=100)], EARLY),
     ],

@@ -1,4 +1,4 @@
-"""What a proof that is given after the transfer claims, rule by rule, without a chain or a database."""
+"""The transfers that a proof claims if it is given afterwards, rule by rule, without a chain or a database."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -140,7 +140,7 @@ def test_credited_transfers_use_up_no_part_of_the_need() -> None:
 
 
 def test_proof_keeps_what_it_was_credited_with() -> None:
-    """Else it would claim the wallet's transfer for another order as soon as its own is credited."""
+    """Otherwise, once its own transfer is credited, the proof would claim the wallet's transfer for another request."""
     theirs = signed(6, 4, is_ours=False, credited=frozenset({"0"}))
     transfers, consumed = [moved(6, "0"), moved(6, "1")], Taken((("0", "", 6),))
     assert evaluated(Evidence(OURS, sender_proofs=(theirs,), consumed=consumed), *transfers) == Provable(
@@ -164,7 +164,7 @@ def test_acceptance_leaves_what_another_request_proved() -> None:
 
 @pytest.mark.parametrize("minutes", [4, 6])
 def test_earlier_of_a_proof_and_an_acceptance_counts(minutes: int) -> None:
-    """One of the two requests is credited, neither both nor none."""
+    """One of the two requests is credited, not both and not none."""
     proved, accepted_at = signed(minutes=5), NOON + timedelta(minutes=minutes)
     theirs = Evidence(OURS, sender_proofs=(proved,), accepted_elsewhere_at=accepted_at)
     ours = Evidence(
@@ -179,7 +179,10 @@ def test_own_proof_is_no_claim_of_another() -> None:
 
 
 def test_dust_beside_a_strangers_transfer_is_not_everything() -> None:
-    """Whoever relays a stranger's transfer can add a unit and sign: the merchant must not read that as its sender's."""
+    """A relayer of a stranger's transfer can add one unit and sign for it.
+
+    The merchant must not take all of it for the relayer's.
+    """
     dust, theirs = moved(1), moved(100, "1", made_by=STRANGER)
     assert evaluated(Evidence(OURS), dust, theirs) == Provable(1, BLOCK, is_all=False)
     both = Evidence(OURS, sender_proofs=(signed(address=STRANGER),))

@@ -1,4 +1,4 @@
-"""Each rule of `evaluate` as one row: what a transaction did, and what it comes to."""
+"""Each rule of `evaluate` as one row: a transaction and its verdict."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -34,7 +34,7 @@ THREE = Finality(confirmations=3)
 
 
 def moved(amount: int = 10, slot: str = "0", **different: Any) -> Transfer:
-    """Return a transfer to the merchant by the payer, with the given changes."""
+    """Return a transfer from the payer to the merchant, with these changes."""
     usual = Transfer(slot, TOKEN, PAYER, MERCHANT, amount)
     return replace(usual, **different)
 
@@ -52,7 +52,7 @@ def terms(evidence: Evidence, **different: Any) -> Terms:
 
 
 def outcome(verdict: Any) -> tuple[Any, ...]:
-    """Return a verdict as a row of a table shows it."""
+    """Return a verdict in the notation of the tables."""
     if isinstance(verdict, Paid):
         return ("paid", verdict.bound.amount, verdict.bound.by.value)
     if isinstance(verdict, Refused):
@@ -69,12 +69,12 @@ LATE = Block(200, "0xlater", NOON + timedelta(hours=2))
 
 
 def delivery(reported: int | None, *taken: tuple[str, str, int], **different: Any) -> Evidence:
-    """Return the evidence of a request whose provider reports the transaction as its delivery."""
+    """Return the evidence for a transaction that the provider reports as its delivery."""
     return Evidence(OURS, delivery=Delivery(reported, Taken(taken)), **different)
 
 
 def no(code: FailureCode, arrived: int | None = None) -> tuple[Any, ...]:
-    """Return the row's end for a rejection."""
+    """Return a rejection in the notation of the tables."""
     return ("refused", code.value, arrived)
 
 
@@ -398,10 +398,10 @@ def test_a_swap_begins_with_a_transaction_that_names_it_alone(
 @pytest.mark.parametrize(
     ("evidence", "facts", "expected"),
     [
-        # Nothing came, or not out of the swap's contract: its provider may still deliver.
+        # Nothing arrived, or not from the swap's contract. The provider may still deliver.
         (BY_SWAP, mined(), ("SwapStarted",)),
         (BY_SWAP, mined(moved()), ("SwapStarted",)),
-        # What came is the payment itself, or nothing says that a swap began.
+        # The transfer is the payment itself, or there is no sign that a swap started.
         (BY_SWAP, mined(moved(sender=ROUTER, within=(0,))), ("paid", 10, "provider")),
         (BY_REFERENCE, mined(), no(FailureCode.WRONG_AMOUNT)),
         (BY_SWAP, mined(succeeded=False), no(FailureCode.TRANSACTION_REVERTED)),

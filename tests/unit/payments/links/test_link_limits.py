@@ -1,4 +1,4 @@
-"""What counts towards a link's `max_payments`: the table of docs/payment-links.md, each row run."""
+"""The requests that count towards a link's `max_payments`: each row of the table in docs/payment-links.md."""
 
 import re
 import uuid
@@ -40,7 +40,7 @@ def open_request(link: PaymentLink) -> PaymentRequest:
 
 
 def is_open(link: PaymentLink) -> bool:
-    """Whether the link takes one more request; creates it if so."""
+    """Whether the link accepts another request. If it does, creates one."""
     try:
         with transaction.atomic():
             open_request(link)
@@ -122,7 +122,7 @@ SITUATIONS: dict[str, Callable[[PaymentRequest], None]] = {
 
 
 def rows_of_the_page() -> dict[str, bool]:
-    """Return which situations count, as the page says."""
+    """Return whether each case counts, according to the page."""
     table = PAGE.read_text().split("| the link's request | counts |")[1].split("\n\n")[0]
     rows = re.findall(r"^\| ([^|]+?) \| (yes|no) \|", table, re.MULTILINE)
     return {re.sub(r"\[(.*?)\]\(.*?\)", r"\1", name): answer == "yes" for name, answer in rows}
@@ -186,7 +186,7 @@ def test_refund_of_an_expired_part_payment_counts_nothing(link: PaymentLink) -> 
 
 @pytest.mark.django_db(transaction=True)
 def test_link_switched_off_gets_no_concurrent_request(link: PaymentLink) -> None:
-    """Whatever the order, no request is created after the switch was committed."""
+    """In whichever order they run, no request is created after the switch is committed."""
 
     def create(_: int) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""The currencies that this deployment can price, and how little the sources are asked about them."""
+"""The currencies in which this deployment can price, and the few calls to rate sources that this takes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -113,7 +113,7 @@ def test_switched_off_prices_make_all_currencies_unavailable(public: Api, exchan
     assert exchanges.asked == []
 
 
-# What strangers can cost
+# The cost that strangers can cause
 
 
 def test_sources_are_asked_once_a_minute_whoever_calls(
@@ -124,7 +124,7 @@ def test_sources_are_asked_once_a_minute_whoever_calls(
     assert len(asked) == len(set(asked)) < 12
     for _ in range(5):
         listed(public)
-    currencies._kept = None  # as another process, which shares the cache
+    currencies._kept = None  # like another process with the same cache
     listed(public)
     assert exchanges.asked == asked
 
@@ -182,7 +182,7 @@ def test_each_source_is_asked_only_for_what_it_lists(
     by_path = [path.partition("?")[0] for path in exchanges.asked]
     assert by_path.count("/v2/exchange-rates") == by_path.count("/api/v3/simple/price") == 1
     assert sum(path.startswith("/stats/") for path in by_path) == 1
-    # Kraken: a call for each currency and the coin, and one more for each that it doesn't list so.
+    # Kraken: one call for each currency and the coin, and one more for each whose first pair isn't listed.
     assert by_path.count("/0/public/Trades") <= 2 * (len(kraken.CURRENCIES) + 1)
 
 
@@ -191,7 +191,7 @@ def test_each_source_is_asked_only_for_what_it_lists(
 
 @pytest.fixture
 def priced(order: Callable[..., dict[str, Any]]) -> Callable[[str], dict[str, Any]]:
-    """Return the body of a create call with a price in a currency."""
+    """Return a function that makes the body of a create call with a price in this currency."""
 
     def build(currency: str) -> dict[str, Any]:
         body = {**order(), "price": {"currency": currency, "amount": "2500"}}

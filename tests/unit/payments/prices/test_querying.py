@@ -1,4 +1,4 @@
-"""Calls of the same moment share one question, and none waits for ever."""
+"""Calls at the same moment share one query. None waits forever."""
 
 from collections.abc import Iterator
 from decimal import Decimal

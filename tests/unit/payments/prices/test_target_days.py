@@ -39,15 +39,15 @@ def test_closing_days_of_target_are_known(day: str, is_open: bool) -> None:
 @pytest.mark.parametrize(
     ("day", "now", "is_good"),
     [
-        # Over Easter: Thursday's rates until Tuesday 18:00 in Frankfurt.
+        # Over Easter, Thursday's rates are valid until Tuesday 18:00 in Frankfurt.
         ("2026-04-02", datetime(2026, 4, 7, 15, 59, tzinfo=UTC), True),
         ("2026-04-02", datetime(2026, 4, 7, 16, 0, tzinfo=UTC), False),
         ("2026-04-01", datetime(2026, 4, 3, 12, tzinfo=UTC), False),
-        # Published early, late and never.
+        # The list is published early, late or never.
         ("2026-04-07", datetime(2026, 4, 7, 14, 5, tzinfo=UTC), True),
         ("2026-11-26", datetime(2026, 11, 27, 16, 59, tzinfo=UTC), True),
         ("2026-11-26", datetime(2026, 11, 27, 17, 0, tzinfo=UTC), False),
-        # No list is of a holiday or of the future.
+        # There is no list for holidays and future days.
         ("2026-11-28", datetime(2026, 11, 28, 20, tzinfo=UTC), False),
         ("2026-12-01", datetime(2026, 11, 30, 20, tzinfo=UTC), False),
         ("9999-12-31", datetime(2026, 11, 30, 20, tzinfo=UTC), False),

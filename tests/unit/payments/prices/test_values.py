@@ -1,4 +1,4 @@
-"""What completed payments are worth in their merchant's reporting currency."""
+"""The value of completed payments in their merchant's reporting currency."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def paid(api: Api, order: Callable[..., dict[str, Any]], settings: Any) -> Callable[[], str]:
-    """Return a maker of requests over 10.50 that are paid at once; gives the request's path."""
+    """Return a function that creates a request for 10.50, pays it immediately and returns its path."""
     settings.ENVIRONMENT = "staging"
 
     def pay() -> str:
@@ -70,7 +70,7 @@ def test_without_a_rate_it_stays_null_and_is_estimated_later(
     exchanges.broken = {}
     querying.forget()
     Payment.objects.update(completed_at=timezone.now() - timedelta(hours=3))
-    assert values.value_due() == 0  # not before its next turn
+    assert values.value_due() == 0  # its next run is not due yet
     assert values.value_due(timezone.now() + values.PAUSE) == 1
     assert value_at(api, path)["estimated"] is True
 

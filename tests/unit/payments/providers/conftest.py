@@ -1,4 +1,4 @@
-"""What tests of Relay ask for."""
+"""Fixtures for tests of Relay."""
 
 from collections.abc import Iterator
 

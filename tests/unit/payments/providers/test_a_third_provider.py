@@ -11,21 +11,8 @@ import payments.providers
 from config.environment.providers import providers
 from config.environment.wrong import Fault
 from payments.providers import registry
+from tests.unit.config.environment.test_provider_files import SOUND
 
-DECLARED = """
-name = "Acme Bridge"
-api_url = "https://api.acme.example"
-
-[quote_limit]
-without_key = "5/minute"
-with_key = "9/minute"
-
-[[settings]]
-name = "TIER"
-default = "basic"
-pattern = "basic|gold"
-should_be = "basic or gold"
-"""
 CLIENT = """
 class Acme:
     key = "acme"
@@ -43,7 +30,7 @@ def make(*values):
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     acme = tmp_path / "acme"
     acme.mkdir()
-    (acme / "provider.toml").write_text(DECLARED)
+    (acme / "provider.toml").write_text(SOUND)
     (acme / "__init__.py").write_text(CLIENT)
     monkeypatch.setattr(payments.providers, "__path__", [*payments.providers.__path__, str(tmp_path)])
     registry.forget()

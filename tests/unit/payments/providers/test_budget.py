@@ -1,4 +1,4 @@
-"""No provider is asked beyond its quota, nor again and again while it does not answer."""
+"""A provider is never called beyond its quota. While it doesn't respond, it is not called again and again."""
 
 from itertools import count
 from typing import Any
@@ -17,7 +17,7 @@ ATTACKER, CUSTOMER = "2001:db8:1:2::/64", "192.0.2.2"
 
 
 def quote(address: str, *, request: str = "", merchant: str = "", is_bound: bool = True) -> tuple[Share, ...]:
-    """Return the shares of a quote; by default each is of a request and a merchant of its own."""
+    """Return a quote's shares. By default, each quote has its own request and merchant."""
     own = f"{address}-{next(numbers)}"
     return shares_of(request or own, address, merchant or own, is_bound=is_bound)
 
@@ -38,7 +38,7 @@ def test_quotes_beyond_the_quota_are_not_asked_for() -> None:
         spend_quote("lifi")
     assert down.value.retry_after is not None
     assert 0 < down.value.retry_after <= 3600
-    spend_quote("relay")  # each provider has a quota of its own
+    spend_quote("relay")  # each provider has its own quota
 
 
 @override_settings(ROUTING_QUOTE_LIMITS={"lifi": None})
@@ -61,7 +61,8 @@ def test_used_quota_is_unknown_without_redis(monkeypatch: pytest.MonkeyPatch) ->
     assert list(quote_quotas()) == [("lifi", 3, None)]
 
 
-# --- shares of what is left ------------------------------------------------------------------------------------------
+# --- shares of the remaining quota
+# ------------------------------------------------------------------------------------
 
 
 def quotes_until_refused(**options: Any) -> int:

@@ -1,4 +1,4 @@
-"""What a provider's call would do, read from its bytes; hostile bytes are unreadable or unknown, and nothing else."""
+"""The effect of a provider's call is read from its bytes. Hostile bytes are unreadable or unknown."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ from tests.support.routing.offers import (
     swap_data,
 )
 
-# The deposit of a quote that Relay gave on 2026-02-23 for 50 POL on Polygon, paid in ETH on Ethereum.
+# The deposit of a Relay quote of 2026-02-23: 50 POL on Polygon, paid in ETH on Ethereum.
 RECORDED_DEPOSIT = bytes.fromhex(
     "49290c1c000000000000000000000000c78438e6f037a6a684bcb5663664fbbab1a0ed3e"
     "a6d4d11c9014465bc3dc9f0002a8b1f78325f17f96b3daad5998c2246ce035de"
@@ -82,7 +82,7 @@ def test_truncated_call_is_unreadable_or_unknown_at_any_length(whole: bytes) -> 
             call = read_call(whole[:length], ID)
         except Unreadable:
             continue
-        # ABI decoding stops at the last byte that means something: what is read must be what was written.
+        # ABI decoding ignores bytes after the last meaningful one. The decoded call must be the encoded one.
         assert call is None or call == read_call(whole, ID)
 
 

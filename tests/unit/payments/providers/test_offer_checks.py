@@ -1,4 +1,7 @@
-"""What of a provider's offers a customer may see: all seven checks, by offers that are honest but for one thing."""
+"""The offers that a customer may see.
+
+All seven checks are tested with offers that are honest except for one thing.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -55,11 +58,6 @@ OTHER_ID = bytes(reversed(ID))
 )
 def test_an_honest_offer_is_accepted(offer: Offer, wanted: Wanted) -> None:
     accept(offer, wanted, RULES)
-
-
-@pytest.mark.parametrize("selector", ["4630a0d8", "5fd9ae2e"])
-def test_a_swap_over_several_exchanges_is_accepted(selector: str) -> None:
-    accept(calling(SWAP, swap_data(selector)), WANTED_HERE, RULES)
 
 
 def test_native_coin_value_must_equal_amount_plus_fee() -> None:

@@ -1,4 +1,4 @@
-"""Calls to providers and rate sources are counted by name, with their outcomes and durations."""
+"""Calls to providers and rate sources are counted by name, outcome and duration."""
 
 import contextlib
 import threading

@@ -1,4 +1,4 @@
-"""One click costs at most two quotes, and the accepted offers are distinct and tagged."""
+"""One click costs at most two quotes. The accepted offers are different and tagged."""
 
 import itertools
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ Answer = Offer | NoOffer | ProviderDown
 
 
 class Scripted:
-    """A provider that answers by a script, one answer for each order, and keeps what it was asked."""
+    """A scripted provider with one response for each order (cheapest, fastest). It records its calls."""
 
     def __init__(
         self, key: str, cheapest: Answer, fastest: Answer | None = None, *, has_orders: bool = True
@@ -76,7 +76,8 @@ def _ways(choices: Sequence[Choice]) -> list[tuple[str, int, tuple[str, ...]]]:
     return [(choice.offer.provider, choice.offer.amount_in, choice.tags) for choice in choices]
 
 
-# --- who is asked ------------------------------------------------------------------------------------------------
+# --- the queried providers
+# ---------------------------------------------------------------------------------------
 
 
 def test_first_provider_quotes_its_cheapest_and_fastest() -> None:
@@ -110,7 +111,7 @@ def test_slow_first_quote_skips_the_second_one(monkeypatch: pytest.MonkeyPatch) 
 
 
 class Stumbling(Scripted):
-    """A provider whose first answer gets lost."""
+    """A provider whose first response is lost."""
 
     def quote(self, wanted: Wanted) -> Offer:
         if not self.asked:
@@ -215,7 +216,8 @@ def test_a_third_provider_is_beyond_what_a_click_may_cost() -> None:
     assert third.asked == []
 
 
-# --- what it comes to where there is nothing -----------------------------------------------------------------------
+# --- results without an offer
+# ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -267,7 +269,8 @@ def test_a_deployment_without_providers_has_no_way() -> None:
     assert none.value.code == NoOfferCode.NO_ROUTE
 
 
-# --- what is offered -----------------------------------------------------------------------------------------------
+# --- the shown offers
+# -----------------------------------------------------------------------------------------------
 
 
 def _offered(cheapest: Offer, fastest: Offer) -> list[tuple[int, tuple[str, ...]]]:

@@ -1,4 +1,4 @@
-"""What of a provider's Solana offers a customer may see: transactions that are honest but for one thing."""
+"""The Solana offers that a customer may see. Each tested transaction is honest except for one thing."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -47,12 +47,12 @@ WITH_SOL = replace(FROM_SOLANA, source=replace(FROM_SOLANA.source, token=""))
 
 
 def bridge(data: bytes = ID[:8] + bytes.fromhex(MERCHANT[2:]), program: Pubkey = PROGRAM) -> Instruction:
-    """Return a call of the provider's program, which is handed the payer's signature."""
+    """Return a call to the provider's program that gives it the payer's signature."""
     return Instruction(program, b"\x09" + data, [AccountMeta(PAYER.pubkey(), True, True)])
 
 
 def pays(amount: int = PRICE, mint: Pubkey = MINT) -> Instruction:
-    """Return a transfer of tokens out of the payer's account."""
+    """Return a token transfer from the payer's account."""
     return spl.transfer_checked(
         TransferCheckedParams(
             program_id=TOKEN_PROGRAM_ID,
@@ -67,12 +67,12 @@ def pays(amount: int = PRICE, mint: Pubkey = MINT) -> Instruction:
 
 
 def sends(lamports: int) -> Instruction:
-    """Return a transfer of SOL out of the payer's wallet."""
+    """Return a SOL transfer from the payer's wallet."""
     return transfer(TransferParams(from_pubkey=PAYER.pubkey(), to_pubkey=VAULT, lamports=lamports))
 
 
 def offering(action: Action) -> Offer:
-    """Return an offer from Solana's USDC to USDC on an EVM chain, by this transaction."""
+    """Return an offer with this transaction, from USDC on Solana to USDC on an EVM chain."""
     return replace(
         BRIDGE,
         source=FROM_SOLANA.source,
@@ -85,7 +85,7 @@ def offering(action: Action) -> Offer:
 
 
 def with_sol(instructions: Sequence[Instruction], lamports: int) -> Offer:
-    """Return the same offer, paid in SOL."""
+    """Return the same offer paid in SOL."""
     return replace(offering(whole(instructions, PAYER)), source=WITH_SOL.source, amount_in=lamports)
 
 

@@ -1,4 +1,4 @@
-"""Tokens and prices are available to customers during outages of providers and Redis."""
+"""If providers or Redis are down, customers still see tokens and prices."""
 
 import logging
 import threading
@@ -31,7 +31,7 @@ def dai(usd: str | None = "0.9998") -> ListedToken:
 
 
 class Lister:
-    """A provider that returns what a test sets, in place of the network."""
+    """A provider that returns the test's list without network calls."""
 
     def __init__(self, key: str, tokens: Sequence[ListedToken] | Exception) -> None:
         self.key = key
@@ -53,7 +53,7 @@ Listing = Callable[..., list[Lister]]
 
 @pytest.fixture
 def listing(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listing]:
-    """Let these be the providers, and this process one that has just begun."""
+    """Return a function that sets the providers. The process' copies are as in a new process."""
     listers: list[Lister] = []
 
     def set_up(*them: Lister) -> list[Lister]:
@@ -73,14 +73,14 @@ shelves: list[token_list._TokenLists] = []
 
 
 def restart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget what this process knows, as another process would never have known it."""
+    """Clear this process' copies, so that it is like another process."""
     shelves.append(token_list._TokenLists())
     monkeypatch.setattr(token_list, "_token_lists", shelves[-1])
     monkeypatch.setattr(token_list, "_cache", token_list._Cache())
 
 
 def age(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let so much time pass, for the lists."""
+    """Let this many seconds pass for the lists."""
     now = time.time() + seconds
     monkeypatch.setattr(token_list.time, "time", lambda: now)
 
@@ -194,7 +194,7 @@ def test_lists_are_renewed_before_a_customer_finds_them_old(
     (lister,) = listing(Lister("lifi", [usdc("1")]))
     token_list.keep_fresh()
     until(lambda: token_list.price(HERE, USDC) == 1)
-    asked = len(lister.asked)  # more than once if a price was requested before the first response
+    asked = len(lister.asked)  # more than one if a price came before the first response
     token_list.keep_fresh()
     age(token_list.FRESH_SECONDS / 2, monkeypatch)
     assert len(lister.asked) == asked
@@ -290,7 +290,7 @@ def test_without_redis_a_process_serves_what_it_knows(
 
 @pytest.fixture
 def dead_cache(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Return how to make Redis unreachable."""
+    """Return a function that makes Redis unreachable."""
 
     def kill() -> None:
         settings: dict[str, Any] = {**caches.settings["default"], "LOCATION": "redis://127.0.0.1:9/0"}

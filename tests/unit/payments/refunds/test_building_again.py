@@ -1,4 +1,7 @@
-"""A failed refund that is built again takes its amount back before its transaction is returned, or is refused."""
+"""A failed refund takes its amount back when it is built again, before its transaction is returned.
+
+Or it is rejected.
+"""
 
 from typing import Any
 
@@ -9,36 +12,18 @@ from django.utils import timezone
 from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Refund, Transition
 from payments.refunds import services
-from payments.refunds.reading import RefundNow, now
 from payments.requests.lifecycle import cancel_request, lock_request
 from payments.sandbox import payments as sandbox_payments
 from tests.support.payments.rows import change
-from tests.support.portal.payment_rows import SENDER, Make
+from tests.support.portal.payment_rows import Make
+from tests.support.portal.refund_rows import WHY, carrier_of, create, pay, status
 
-WHY = "for a test"
+pytestmark = pytest.mark.django_db
 Status = Refund.Status
 
 
-@pytest.fixture
-def paid(make: Make) -> PaymentRequest:
-    """A request of which all 10.50 USDC are paid."""
-    request = make()
-    with transaction.atomic():
-        sandbox_payments.pay(lock_request(request.pk), request.amount, WHY)
-    return PaymentRequest.objects.get(pk=request.pk)
-
-
-def create(request: PaymentRequest, **given: Any) -> RefundNow:
-    values = {"amount": None, "recipient_address": SENDER, "payment_id": None, "reason": None, "actor": WHY}
-    return services.create_refund(request.pk, **{**values, **given})
-
-
-def carrier_of(refund: Refund) -> PaymentRequest:
-    return PaymentRequest.objects.get(refund=refund)
-
-
 def fail(refund: Refund) -> Payment:
-    """A transaction of the refund is submitted and reverted."""
+    """Submit a transaction of the refund that reverts; return its payment."""
     with transaction.atomic():
         sandbox_payments.fail(lock_request(carrier_of(refund).pk), WHY)
     return Payment.objects.filter(request=carrier_of(refund)).latest("created_at")
@@ -48,18 +33,13 @@ def build(refund: Refund) -> None:
     services.reserve_to_send(carrier_of(refund), actor=WHY)
 
 
-def status(refund: Refund) -> Refund.Status:
-    [current] = now(Refund.objects.filter(pk=refund.pk).select_related("carrier"))
-    return current.standing.status
-
-
 def left(request: PaymentRequest) -> int:
-    """What can be refunded of the request."""
+    """Return the amount of the request that can be refunded."""
     return services.refundable(PaymentRequest.objects.get(pk=request.pk)).left
 
 
 def refused(code: ErrorCode, call: Any, *args: Any, **options: Any) -> None:
-    """Check that the call is refused with this code, and changes no refund and no history."""
+    """Check that the call is rejected with this code, and changes neither refunds nor the history."""
     before = list(Refund.objects.values()), list(Transition.objects.values_list("pk", flat=True))
     with pytest.raises(ApiError) as error:
         call(*args, **options)
@@ -69,15 +49,14 @@ def refused(code: ErrorCode, call: Any, *args: Any, **options: Any) -> None:
 
 @pytest.fixture
 def failed(paid: PaymentRequest) -> Refund:
-    """A refund of everything, of which a transaction was reverted."""
-    refund = create(paid).refund
+    """A refund of the full amount whose transaction reverted."""
+    refund = create(paid)
     build(refund)
     fail(refund)
     assert status(refund) == Status.FAILED
     return refund
 
 
-@pytest.mark.django_db
 def test_rebuilt_refund_reserves_its_amount_with_history(paid: PaymentRequest, failed: Refund) -> None:
     assert left(paid) == paid.amount
     build(failed)
@@ -88,7 +67,6 @@ def test_rebuilt_refund_reserves_its_amount_with_history(paid: PaymentRequest, f
     assert (noted.actor, noted.from_status, noted.to_status) == (WHY, "active", "active")
 
 
-@pytest.mark.django_db
 def test_second_rebuild_keeps_reservation_without_new_record(paid: PaymentRequest, failed: Refund) -> None:
     build(failed)
     build(failed)
@@ -96,7 +74,6 @@ def test_second_rebuild_keeps_reservation_without_new_record(paid: PaymentReques
     assert Transition.objects.filter(reason__startswith="built again").count() == 1
 
 
-@pytest.mark.django_db
 def test_failure_after_rebuild_frees_the_amount(paid: PaymentRequest, failed: Refund) -> None:
     build(failed)
     fail(failed)
@@ -105,9 +82,11 @@ def test_failure_after_rebuild_frees_the_amount(paid: PaymentRequest, failed: Re
     refused(ErrorCode.REFUND_TOO_LARGE, build, failed)
 
 
-@pytest.mark.django_db
 def test_repeated_failure_of_earlier_transaction_frees_nothing(paid: PaymentRequest, failed: Refund) -> None:
-    """Finality checks and retries reopen it, while the newer transaction may be signed and on its way."""
+    """Finality checks and retries can reopen the earlier payment.
+
+    Meanwhile, the newer transaction may be signed and sent.
+    """
     earlier = Payment.objects.get(request=carrier_of(failed))
     build(failed)
     change(earlier, status="pending", failure_code="", next_check_at=timezone.now())
@@ -117,7 +96,6 @@ def test_repeated_failure_of_earlier_transaction_frees_nothing(paid: PaymentRequ
     refused(ErrorCode.REFUND_TOO_LARGE, create, paid, amount=1)
 
 
-@pytest.mark.django_db
 def test_transaction_of_a_clock_ahead_counts_as_earlier(failed: Refund) -> None:
     earlier = Payment.objects.get(request=carrier_of(failed))
     ahead = earlier.created_at.replace(year=earlier.created_at.year + 1)
@@ -126,7 +104,6 @@ def test_transaction_of_a_clock_ahead_counts_as_earlier(failed: Refund) -> None:
     assert status(failed) == Status.READY
 
 
-@pytest.mark.django_db
 def test_cancelling_it_frees_the_amount_and_ends_building(paid: PaymentRequest, failed: Refund) -> None:
     build(failed)
     services.cancel_refund(failed, actor=WHY)
@@ -134,7 +111,6 @@ def test_cancelling_it_frees_the_amount_and_ends_building(paid: PaymentRequest, 
     refused(ErrorCode.REFUND_NOT_READY, build, failed)
 
 
-@pytest.mark.django_db
 def test_refund_with_transaction_in_flight_is_not_rebuilt(failed: Refund) -> None:
     earlier = Payment.objects.get(request=carrier_of(failed))
     change(
@@ -147,7 +123,6 @@ def test_refund_with_transaction_in_flight_is_not_rebuilt(failed: Refund) -> Non
     refused(ErrorCode.PAYMENT_IN_PROGRESS, build, failed)
 
 
-@pytest.mark.django_db
 def test_crash_before_the_commit_keeps_the_refund_failed(
     paid: PaymentRequest, failed: Refund, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,14 +138,12 @@ def test_crash_before_the_commit_keeps_the_refund_failed(
     create(paid)
 
 
-@pytest.mark.django_db
 def test_payment_is_not_refunded_twice_from_another_payment(make: Make) -> None:
     request = make()
-    with transaction.atomic():
-        first = sandbox_payments.pay(lock_request(request.pk), 4_000_000, WHY)
-        sandbox_payments.pay(lock_request(request.pk), 6_000_000, WHY)
+    first = pay(request, 4_000_000)
+    pay(request, 6_000_000)
     cancel_request(request.pk, actor=WHY)
-    refund = create(request, payment_id=first.pk).refund
+    refund = create(request, payment_id=first.pk)
     fail(refund)
     create(request, payment_id=first.pk)
     assert left(request) == 6_000_000

@@ -168,7 +168,7 @@ ENDINGS: dict[str, Callable[[Refund], object]] = {
 
 
 def described(request: PaymentRequest) -> str:
-    """Return what the service says of the request: status, what the merchant holds, attention, and acceptance."""
+    """Return the service's description of the request: status, amount held, attention, and acceptance."""
     request = PaymentRequest.objects.select_related("token").get(pk=request.pk)
     parts = [f"`{request.status}`", f"holds {request.net // UNIT}"]
     parts += [f"*{label}*" for matter, label in LABELS.items() if needs_attention(request, matter)]
@@ -185,7 +185,8 @@ def needs_attention(request: PaymentRequest, matter: Matter) -> bool:
 
 
 def accepting(payment: Payment) -> list[str]:
-    """Return what accepting the payment comes to, and undo it."""
+    """Accept the payment, and roll back; return the result, empty if no status changes."""
+    before = payment.request.status
     with transaction.atomic():
         try:
             accept_payment(payment, reason="test", actor="test")
@@ -195,11 +196,11 @@ def accepting(payment: Payment) -> list[str]:
         payment.request.refresh_from_db()
         outcome = payment.request.status
         transaction.set_rollback(True)
-    return [f"accept: `{outcome}`"]
+    return [f"accept: `{outcome}`"] if outcome != before else []
 
 
 def cells() -> dict[str, list[str]]:
-    """Return the rows of the page's table by their situation."""
+    """Return the rows of the page's table by their first cell, the case."""
     rows = re.findall(r"^\| (.+) \|$", PAGE.read_text(), re.MULTILINE)
     split = [[cell.strip() for cell in row.split(" | ")] for row in rows]
     return {first: rest for first, *rest in split if first in SITUATIONS}

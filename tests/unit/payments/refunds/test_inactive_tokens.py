@@ -1,4 +1,4 @@
-"""A refund of a token or chain that is no longer active can be built; a kill switch still stops it."""
+"""A refund can be built even if its token or chain is no longer active. A kill switch still stops it."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ UNSIGNED = {"to": "0x", "data": "0x", "value": "0x0"}
 
 @pytest.fixture
 def inactive(paid: PaymentRequest, monkeypatch: pytest.MonkeyPatch) -> Refund:
-    """A refund whose token and chain were switched off in the catalogue; nodes are not called."""
+    """A refund whose token and chain are inactive in the catalogue. Nodes are not called."""
     refund = create(paid)
     Token.objects.update(is_active=False)
     Chain.objects.update(is_active=False)

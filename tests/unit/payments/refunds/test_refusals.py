@@ -1,4 +1,4 @@
-"""What keeps a merchant from sending a refund is said of the refund, and of the customer's wallet."""
+"""Errors when a merchant sends a refund talk about the refund and the customer's wallet, not about a payment."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.support.portal.payment_rows import HASH, Make
 
 
 class Refusing:
-    """A client of a chain on which no wallet can be paid."""
+    """A chain's client that rejects every recipient."""
 
     def recipient_problem(self, address: str) -> str:
         return f"{address} is blocked."
@@ -24,7 +24,7 @@ class Refusing:
 
 @pytest.fixture
 def carrier(make: Make) -> PaymentRequest:
-    """A request that carries a refund."""
+    """A request that represents a refund."""
     PaymentRequest.objects.filter(pk=make().pk).update(is_refund=True)
     return PaymentRequest.objects.select_related("chain", "token").get()
 
@@ -49,7 +49,7 @@ def test_each_refusal_speaks_of_the_refund(carrier: PaymentRequest) -> None:
 
 
 def room(limit: int, monkeypatch: pytest.MonkeyPatch, carrier: PaymentRequest) -> str:
-    """Return the refusal of one transaction more than `limit`."""
+    """Return the error message for one transaction more than `limit`."""
     monkeypatch.setattr(caps, "MAX_OPEN_PAYMENTS", limit)
     seen = Sighting(facts=None, is_answered=True)
     return refused(caps.require_room, carrier, "someone", seen)

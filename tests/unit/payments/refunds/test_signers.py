@@ -1,4 +1,4 @@
-"""Who may sign for a refund's address is decided when the refund is created."""
+"""The wallets that may sign for a refund's address are fixed when the refund is created."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def senders(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """Who made each payment, as the chain would say; SENDER unless said otherwise."""
+    """The senders of each payment, as the chain would return them. By default, SENDER."""
     known: dict[str, list[str]] = {}
 
     def look_up(payment: Payment) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""The database finds a refund by exactly the status that `standing_of` gives it."""
+"""Database queries by a refund's status find exactly the refunds to which `standing_of` gives that status."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import combinations_with_replacement, product
@@ -12,7 +12,7 @@ from payments.refunds.reading import now, with_status
 from tests.support.payments.rows import new_payment
 from tests.support.portal.payment_rows import SENDER, Make
 
-# Every kind of payment that a status depends on; amounts are of a refund of 10 base units.
+# All kinds of payments that affect a refund's status. The refund is 10 base units.
 KINDS: dict[str, dict[str, Any]] = {
     "all of it": {"status": "completed", "amount_received": 10},
     "more than it": {"status": "completed", "amount_received": 11},
@@ -29,7 +29,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
-# When it was last built: never, before its payments, between them, or with the last of them.
+# The time of the last build: never, before the payments, between them, or with the last one.
 BUILT = (None, FIRST - timedelta(hours=1), FIRST, FIRST + timedelta(hours=1))
 
 

@@ -1,4 +1,4 @@
-"""The chain is searched for a refund's transaction for 30 days after it was built or its page was read."""
+"""A refund's transaction is searched for 30 days after the refund was built or its page was read."""
 
 from datetime import datetime, timedelta
 
@@ -18,7 +18,7 @@ DAY = timedelta(days=1)
 
 
 def is_watched(request: PaymentRequest, at: datetime) -> bool:
-    """Whether a search at this time, the first in a while, includes the request."""
+    """Whether a search at this time includes the request, if there was no search for a while."""
     MerchantCursor.objects.update_or_create(
         chain=request.chain, merchant=request.merchant, defaults={"searched_at": at}
     )

@@ -1,4 +1,4 @@
-"""A merchant's list of allowed recipients decides which wallets a payment request may pay, whatever the key."""
+"""A merchant's list of allowed recipients limits the wallets of its payment requests, whichever key is used."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -151,7 +151,7 @@ def new_request(usdc: Token, recipient: str) -> NewRequest:
 
 
 def while_uncommitted(first: Callable[[], Any], then: Callable[[], Any]) -> Any:
-    """Do `first`, and commit it once `then`, in a thread of its own, waits for that; return what `then` returns."""
+    """Run `first`, then run `then` in a thread until it waits, and commit `first`; return the result of `then`."""
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
@@ -162,7 +162,7 @@ def while_uncommitted(first: Callable[[], Any], then: Callable[[], Any]) -> Any:
 
 
 def _closing(job: Callable[[], Any]) -> Callable[[], Any]:
-    """Return `job` with the end of its thread's connection."""
+    """Return a function that runs `job` and closes the thread's connection."""
 
     def run() -> Any:
         try:

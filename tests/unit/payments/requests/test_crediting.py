@@ -1,4 +1,4 @@
-"""What a credited payment means for its request: completion, events and the merchant's decision."""
+"""The effect of a credited payment on its request: completion, events and the merchant's decision."""
 
 import json
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def bodies(request: PaymentRequest) -> list[dict[str, Any]]:
 
 
 def sums(request: PaymentRequest) -> dict[str, str]:
-    """Return the amounts of the request's last event, in tenths of the requested amount."""
+    """Return the amounts in the request's last event, in tenths of the requested amount."""
     last = bodies(request)[-1]["data"]["object"]
     names = ("amount_paid", "amount_remaining", "amount_overpaid", "amount_refunded", "amount_refund_open")
     return {name: str(int(last[name]["raw"]) // UNIT) for name in names}
@@ -120,7 +120,7 @@ def test_refund_that_frees_its_amount_completes_nothing(make: Make, ending: str)
 
 
 def test_decision_and_event_use_the_same_totals(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A refund's transaction fails under the lock of its carrier alone, here while a payment is credited."""
+    """A refund's transaction can fail with only its own request locked. Here it fails while a payment is credited."""
     request = make()
     pay(request, 9)
     expire(request)
@@ -179,6 +179,16 @@ def test_payment_after_price_waits_for_acceptance(make: Make) -> None:
     again = accept_payment(payment, reason="again", actor="test")
     assert (again.accepted_reason, events(request)[-1]) == ("fine", "payment.succeeded")
     assert Event.objects.filter(type="payment.succeeded").count() == 1
+
+
+@pytest.mark.parametrize(("amount", "status"), [(10, "completed"), (4, "active")])
+def test_accepting_a_credited_payment_changes_nothing(make: Make, amount: int, status: str) -> None:
+    request = make()
+    payment = pay(request, amount)
+    before = events(request)
+    unchanged = accept_payment(payment, reason="fine", actor="test")
+    assert (unchanged.status, unchanged.accepted_by, unchanged.accepted_reason) == ("completed", "", "")
+    assert (fresh(request).status, events(request)) == (status, before)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""What happens when a transaction is sent after its request or refund was cancelled, expired, completed or replaced.
+"""A transaction is sent after its request or refund was cancelled, expired, completed or replaced.
 
-A wallet may hold a transaction that was built before. The credits here are those of its transfer, by its reference.
+A wallet may still hold a transaction that was built before. Here, the credits come from that transaction's
+transfer, bound by its reference.
 """
 
 import json
@@ -45,7 +46,7 @@ def build(refund: Refund) -> None:
 
 
 def send(refund: Refund) -> None:
-    """A transaction of the refund is mined, whenever it was signed."""
+    """Have a transaction of the refund mined, which may have been signed at any time."""
     assert refund.carrier is not None
     credit(refund.carrier, refund.amount)
 
@@ -122,7 +123,7 @@ def test_cancelled_refund_that_is_sent_is_completed(make: Make) -> None:
 
 
 def test_cancelled_refund_and_its_replacement_both_count(make: Make) -> None:
-    """The merchant signed twice: nothing can take the first transaction back, but both sums are shown."""
+    """The merchant signed two transactions. The first can't be undone, but both amounts are shown."""
     request = make()
     credit(request, request.amount)
     first = refund(request)

@@ -1,4 +1,4 @@
-"""Everything that the sandbox simulates is marked as simulated, and lists filter by the mark."""
+"""Everything that the sandbox simulates is marked as simulated. Lists can filter by the mark."""
 
 import json
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def test_lists_contain_only_what_has_the_mark(api: Api, request_in: Callable[[st
         amount_received=AMOUNT,
     )
     PaymentRequest.objects.filter(pk=real.pk).update(status="completed", amount_paid=AMOUNT)
-    # Without an address, so that the refund has no carrier.
+    # The refund has no address, so no request represents its payment yet.
     refund = create_refund(
         real.pk, amount=None, recipient_address=None, payment_id=None, reason=None, actor="test"
     ).refund

@@ -1,4 +1,4 @@
-"""The sandbox: what each outcome does to a request in each state, by the engine's own doors."""
+"""The sandbox applies each outcome to a request in each status through the engine's own functions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tests.support.sandbox.fixtures import AMOUNT, path, recorded_events
 
 @dataclass(frozen=True)
 class Then:
-    """The request afterwards: its status, what is paid, whether late, and the events."""
+    """The request after the outcome: its status, the paid amount, whether it is late, and the events."""
 
     status: str
     paid: int
@@ -133,7 +133,7 @@ def test_each_outcome_in_each_state(
 
 
 PLAIN = ("active", "expired", "cancelled", "cancelled, paid", "completed")
-# What happens to the payment, with its failure code; the request stays as it is, in every state.
+# Outcomes that only change the payment, with the failure code. The request stays unchanged in every status.
 OF_ONE_PAYMENT = {
     "pending": "pending",
     "processing": "processing",
@@ -218,7 +218,8 @@ def test_outcome_of_one_refund_ends_in_its_state(
         assert response.status_code == 200, response.content
         body = response.json()
         assert [refund["status"] for refund in body["refunds"]] == [expected]
-        # An active request is paid in full first; a cancelled or expired one only if it has no payment.
+        # An active request is first paid in full. A cancelled or expired one is paid only if it has no
+        # payment.
         assert int(body["amount_paid"]["raw"]) == AMOUNT
         assert body["status"] == ("cancelled" if state.startswith("cancelled") else "completed")
         assert body["refunds"][0]["amount"]["raw"] == str(AMOUNT)

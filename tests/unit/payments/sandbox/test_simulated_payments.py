@@ -1,4 +1,4 @@
-"""A simulated payment is like a real one in all that a merchant sees: history, events, amounts, chains."""
+"""A merchant sees a simulated payment like a real one: history, events, amounts, chains."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Balances of the gas accounts are checked though nothing waits to be sent."""
+"""The gas accounts' balances are checked even if there is nothing to send."""
 
 import threading
 from typing import Any, cast
@@ -37,7 +37,7 @@ def test_balance_is_stored_before_the_first_relay(sponsored: Chain) -> None:
     account = GasAccount.objects.get()
     assert (account.chain, account.address, account.balance) == (sponsored, SPONSOR, 7)
     assert (account.looked_at or before) > before
-    assert account.next_look_at is None  # the relayer has nothing to do
+    assert account.next_look_at is None  # nothing to send
 
 
 def test_unreachable_chain_keeps_its_last_balance(sponsored: Chain) -> None:

@@ -1,4 +1,4 @@
-"""Doctor names a sponsor that can't pay, a budget without effect and a stuck transaction, and prints no key."""
+"""Doctor reports a gas account that can't pay, a budget without effect and a stuck transaction. It prints no key."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -79,7 +79,7 @@ def test_low_balance_is_named(token: Token, balance: int, level: str, words: str
 
 
 def test_budget_too_small_for_one_payment_is_named(token: Token, settings: Settings) -> None:
-    """A request gets at most a hundredth of it."""
+    """A request can use at most a hundredth of the budget."""
     settings.SPONSOR_DAILY_BUDGET = {token.chain_id: Decimal(400 * FEE - 1).scaleb(-18)}
     [finding] = check()
     assert (finding.level, "Raise it to 0.004 ETH" in finding.advice) == (Level.WARNING, True)
@@ -123,7 +123,7 @@ def test_stuck_nonce_is_named(
 def test_solana_account_has_no_nonce_to_name(
     request_for: Callable[..., PaymentRequest], settings: Settings
 ) -> None:
-    """Its transaction expires, or lands."""
+    """A Solana transaction either lands or expires, so it can't block a nonce."""
     settings.SPONSOR_KEYS, settings.SPONSOR_DAILY_BUDGET = {}, {}
     relay = new_relay(new_authorization(request_for()), created_at=timezone.now() - timedelta(minutes=9))
     Relay.objects.filter(pk=relay.pk).update(nonce=None)

@@ -1,4 +1,4 @@
-"""What waits on each chain, and what is left to spend."""
+"""The waiting payments on each chain, and the remaining budget."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -75,7 +75,7 @@ def test_account_is_low_if_it_cannot_pay_the_rest_of_the_budget(
     sponsored: Chain, request_for: Requests
 ) -> None:
     account = GasAccount.objects.create(chain=sponsored, address=SPONSOR)
-    assert not of(sponsored).is_low  # its balance is unknown
+    assert not of(sponsored).is_low  # because its balance is unknown
     new_authorization(request_for(), signed_at=NOW, cost=4 * 10**17)
     for balance, is_low in ((6 * 10**17, False), (6 * 10**17 - 1, True)):
         GasAccount.objects.filter(pk=account.pk).update(balance=balance)

@@ -1,4 +1,4 @@
-"""How much of a day's budget a relay may take."""
+"""The part of a day's budget that a relay may use."""
 
 import pytest
 

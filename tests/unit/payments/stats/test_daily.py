@@ -1,4 +1,7 @@
-"""Daily figures: a day is counted from its rows, late changes reach it, and counting it again changes nothing."""
+"""A day's figures are counted from its rows.
+
+Later changes are included, and a second count gives the same figures.
+"""
 
 from collections.abc import Callable
 from datetime import date, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Daily network fees of sponsored payments: what customers saved, and what the operator spent."""
+"""Daily network fees of sponsored payments: the amount that customers saved, and the operator's cost."""
 
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
@@ -50,11 +50,11 @@ def test_fees_count_for_the_merchant_and_for_all(request_for: Requests) -> None:
     ("status", "columns", "saved", "spent"),
     [
         ("failed", {"succeeded": False}, 0, 10**14),  # it reverted
-        ("completed", {"succeeded": False}, 0, 10**14),  # another account's transaction came first
-        ("failed", {}, 0, 10**14),  # an empty transaction took its place
-        ("completed", {"hashes": ["0x" + "ff" * 32]}, 0, 10**14),  # the same, and others sent the transfer
+        ("completed", {"succeeded": False}, 0, 10**14),  # another account's transaction was first
+        ("failed", {}, 0, 10**14),  # an empty transaction replaced it
+        ("completed", {"hashes": ["0x" + "ff" * 32]}, 0, 10**14),  # replaced, but others sent the transfer
         ("completed", {"succeeded": None, "fee": None}, 0, 0),  # others used its nonce
-        ("completed", {"fee": None}, 0, 0),  # its receipt did not show the fee
+        ("completed", {"fee": None}, 0, 0),  # the receipt has no fee
     ],
 )
 def test_only_fees_of_completed_payments_are_saved(
@@ -85,7 +85,7 @@ def test_transaction_counts_on_the_day_on_which_it_ended(request_for: Requests) 
     new_relay(new_authorization(request), fee=10**15)  # under way
     update_statistics(now=lambda: NOW - timedelta(days=1) + MINUTE)
     count()
-    count()  # counting again changes nothing
+    count()  # a second count changes nothing
     days = DailyFees.objects.filter(merchant=None).order_by("day").values_list("day", "payments")
     assert list(days) == [(NOW.date() - timedelta(days=1), 1), (NOW.date(), 1)]
 

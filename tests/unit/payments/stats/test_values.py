@@ -1,4 +1,4 @@
-"""Volume in reporting currencies: exact sums of what payments are worth, which also reach days that are over."""
+"""Volume in reporting currencies: exact sums of the payments' values, which are also added to past days."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -47,7 +47,7 @@ def worth(
 
 
 def rows(merchant: Merchant | None = None) -> dict[tuple[int, str], tuple[int, Decimal]]:
-    """The stored values by the days ago and currency."""
+    """Return the stored values by (days ago, currency)."""
     kept = DailyValue.objects.filter(merchant=merchant)
     return {((NOW.date() - row.day).days, row.currency): (row.payments, row.amount) for row in kept}
 
@@ -102,7 +102,7 @@ def test_value_committed_during_a_count_is_counted_next_time(token: Token, merch
     LateValue.objects.create(day=NOW.date() - 4 * DAY)
     with transaction.atomic():
         Payment.objects.filter(pk=first.pk).update(value_due_at=None)
-        assert value_due(rate_of=a_rate) == 1  # not committed yet, beside a row for the same day
+        assert value_due(rate_of=a_rate) == 1  # not committed yet; another row has the same day
         at_once([update_statistics])
         assert rows() == {}
     update_statistics()

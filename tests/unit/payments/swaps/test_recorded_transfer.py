@@ -1,8 +1,8 @@
-"""A real swap, from the answers that real nodes and LI.FI gave of it: xDAI on Gnosis for ether on Base, verified.
+"""Verify a real swap from xDAI on Gnosis to ether on Base, with the recorded responses of nodes and LI.FI.
 
 The recordings are of valory-xyz/olas-operate-middleware (Apache-2.0); see
-tests/support/routing/recordings/README.md. What was not recorded is made of what was: the source's own call (its logs
-bind it), the blocks, and the form of the trace.
+tests/support/routing/recordings/README.md. Three things were not recorded, and are derived from the recordings:
+the source's call (its logs bind it), the blocks, and the format of the trace.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ DEEPER = 10
 
 
 def frame(trace: list[dict[str, Any]], place: list[int]) -> dict[str, Any]:
-    """Return the recorded frame at `place`, with those under it, as `callTracer` tells it."""
+    """Return the recorded frame at `place` with its inner frames, in the format of `callTracer`."""
     at = next(each for each in trace if each["traceAddress"] == place)
     action = at["action"]
     inner = [frame(trace, [*place, number]) for number in range(at["subtraces"])]
@@ -50,7 +50,7 @@ def frame(trace: list[dict[str, Any]], place: list[int]) -> dict[str, Any]:
 
 
 def node_of(side: dict[str, Any], chain_id: int, mined_at: int) -> Any:
-    """Return how a node answers that knows this one transaction, under ten blocks more."""
+    """Return the responses of a node that knows only this transaction and ten blocks after it."""
     receipt = side["receipt"]
     height = int(receipt["blockNumber"], 16)
     transaction = side.get("transaction") or {
@@ -102,7 +102,7 @@ def node_of(side: dict[str, Any], chain_id: int, mined_at: int) -> Any:
 
 @pytest.fixture
 def recorded_chains(db: None) -> Iterator[tuple[Chain, Chain]]:
-    """Gnosis and Base in the catalogue, each with a node that answers what was recorded."""
+    """Gnosis and Base in the catalogue, each with a node that returns the recorded responses."""
     source = node_of(RECORDED["source"], GNOSIS, STATUS["sending"]["timestamp"])
     target = node_of(RECORDED["destination"], BASE, STATUS["receiving"]["timestamp"])
     with serving(source, chain_id=GNOSIS) as on_gnosis, serving(target, chain_id=BASE) as on_base:
@@ -133,7 +133,7 @@ def recorded_chains(db: None) -> Iterator[tuple[Chain, Chain]]:
 
 
 def asked_for(merchant: Merchant, gnosis: Chain, base: Chain, bound_by: str) -> PaymentRequest:
-    """Return the request for 0.00038 ETH as it was a minute before the transfer, with the quote that was signed."""
+    """Return the request for 0.00038 ETH and the signed quote, as they were a minute before the transfer."""
     made = datetime.fromtimestamp(STATUS["sending"]["timestamp"], UTC) - timedelta(minutes=1)
     request = make_request(merchant, base.tokens.get(), "0.00038", RECIPIENT)
     PaymentRequest.objects.filter(pk=request.pk).update(created_at=made)

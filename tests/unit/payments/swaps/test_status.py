@@ -1,10 +1,9 @@
-"""What a provider's word means, and what of it may be kept and shown: pure functions."""
+"""The meaning of a provider's status, and the parts of it that may be stored and shown."""
 
 import pytest
 
 from payments.models import FailureCode
 from payments.providers.base import SwapState, SwapStatus
-from payments.providers.registry import provider_name
 from payments.swaps.status import (
     Delivered,
     Ended,
@@ -145,7 +144,3 @@ def test_links_that_may_not(url: str | None) -> None:
 def test_a_providers_word_is_kept_short_and_printable() -> None:
     assert shown_status("DONE/COMPLETED") == "DONE/COMPLETED"
     assert shown_status("a\x00b\u202ec\n" + "d" * 100) == "abc" + "d" * 61
-
-
-def test_providers_have_names() -> None:
-    assert [provider_name(key) for key in ("lifi", "relay", "third")] == ["LI.FI", "Relay", "third"]

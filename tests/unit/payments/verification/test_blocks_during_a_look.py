@@ -1,4 +1,4 @@
-"""A block that arrives while a payment is looked up is not lost: the payment is looked up again at once."""
+"""If a block arrives during a lookup, it is not missed: the payment is looked up again immediately."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
@@ -22,7 +22,7 @@ HASH = "0x" + "1" * 64
 
 
 class Scripted:
-    """A chain on which the transaction is not mined yet; `during_the_look` runs while it is asked."""
+    """A chain with an unmined transaction. `during_the_look` runs during each lookup."""
 
     def __init__(self) -> None:
         self.known: TransactionFacts | None = TransactionFacts(

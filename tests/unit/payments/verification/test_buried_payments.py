@@ -1,4 +1,4 @@
-"""Junk that is submitted for a request does not push its payment off the customer's page."""
+"""Junk hashes submitted for a request don't remove its real payment from the customer's page."""
 
 from collections.abc import Callable
 from datetime import timedelta

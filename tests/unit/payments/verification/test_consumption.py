@@ -1,4 +1,4 @@
-"""What a payment can still be credited with, after what was credited before."""
+"""The amount that a payment can still be credited with after earlier credits."""
 
 import pytest
 

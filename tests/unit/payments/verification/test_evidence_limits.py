@@ -1,4 +1,4 @@
-"""What is credited of one account's gain, and what becomes of transactions that no node can show."""
+"""Credits are limited by an account's gain. Transactions that no node can show are not lost."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

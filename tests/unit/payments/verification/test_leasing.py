@@ -1,4 +1,4 @@
-"""A merchant with more due than one batch takes keeps no other's payments and requests waiting."""
+"""A merchant with more due work than one batch doesn't delay other merchants' payments and requests."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Due payments are selected in turns, at a cost that doesn't grow with one merchant's backlog."""
+"""Merchants take turns when due payments are selected. The cost doesn't grow with one merchant's backlog."""
 
 import json
 from collections.abc import Callable, Iterator

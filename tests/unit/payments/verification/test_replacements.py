@@ -1,4 +1,4 @@
-"""What took a transaction's place is not called unknown before a node was asked: until then nothing is decided."""
+"""If a transaction is missing, a node is queried for its replacement before the payment is decided."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +24,10 @@ Make = Callable[..., PaymentRequest]
 
 
 class Nodes(Scripted):
-    """A chain on which each sender's waiting transaction was replaced; `silent` senders' nonces bring no answer."""
+    """A chain on which each sender's pending transaction was replaced.
+
+    Queries for the nonces of `silent` senders fail.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +73,7 @@ def _by(hash_: str, sender: str, facts: TransactionFacts | None = None) -> Trans
 
 @pytest.mark.django_db(transaction=True)
 def test_many_missing_transactions_leave_no_payment_unsearched(request_for: Make) -> None:
-    """More of them than one look searches for, and some that bring no answer at all."""
+    """There are more than one lookup can search for, and queries for some of them fail."""
     chain, clock = Nodes(), Clock()
     hashes = [f"0x{number:064x}" for number in range(1, MOST_SEARCHED + 11)]
     requests = [request_for() for _ in hashes]

@@ -1,4 +1,4 @@
-"""Payments that are stored in batches leave the same rows as payments that are stored one by one."""
+"""Payments stored in batches leave the same rows as payments stored one by one."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,14 +26,14 @@ from webhooks.models import Event
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """Undo everything that is written inside."""
+    """Roll back everything written in the block."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
 
 
 def fail_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each batch of several payments fail after it has been written."""
+    """Make each batch of several payments fail after it was written."""
     store = storing.store
 
     def store_one(outcomes: Sequence[Outcome], *more: Any) -> set[str]:
@@ -245,7 +245,7 @@ def test_a_batch_against_the_end_of_its_requests_has_one_winner(
     for number in range(50):
         request = world.request(merchants[number % 2])
         world.pay(request, world.transfer(request))
-    # As if the hashes had come long ago, so that they hold nothing open.
+    # The payments are so old that they hold no request.
     Payment.objects.update(created_at=timezone.now() - timedelta(hours=1))
     PaymentRequest.objects.update(expires_at=timezone.now(), expiry_check_at=timezone.now())
     ending: list[Callable[[], object]] = (
@@ -259,7 +259,7 @@ def test_a_batch_against_the_end_of_its_requests_has_one_winner(
 
 
 def check_once(world: World, *, completed: int) -> None:
-    """Assert that each payment was credited once, and each request ended once and reported success once."""
+    """Check that each payment was credited once, and each request ended once and reported success once."""
     assert Payment.objects.filter(status="completed", amount_received=AMOUNT).count() == completed
     assert ConsumedTransfer.objects.count() == completed
     for request in PaymentRequest.objects.all():

@@ -1,4 +1,4 @@
-"""No payment stays open for ever, and money that a given-up transaction brings after all is counted."""
+"""No payment stays open forever. If an abandoned transaction is mined after all, its money counts."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ LARGEST_NONCE = 2**64 - 2
 
 
 class Scripted:
-    """A chain whose transactions the test makes up, and whose nodes can't find a transaction by its nonce."""
+    """A chain with invented transactions. Its nodes can't find a transaction by its nonce."""
 
     def __init__(self) -> None:
         self.transactions: dict[str, TransactionFacts] = {}
@@ -44,7 +44,7 @@ class Scripted:
         return self
 
     def has(self, *known: TransactionFacts) -> None:
-        """Let the nodes know these transactions, and no others."""
+        """Set the transactions that the nodes know."""
         self.transactions = {facts.hash: facts for facts in known}
 
 
@@ -114,7 +114,7 @@ def test_payment_with_failing_evaluation_times_out_after_a_day(
 def test_replaced_transaction_counts_if_mined_after_all(request_for: Make) -> None:
     request, chain, clock = request_for(), Scripted(), Clock()
     slow = submitted(request, SLOW, chain)
-    # The speed-up was submitted before any node had shown the nonce of the first.
+    # The speed-up was submitted before any node had returned the first transaction's nonce.
     fast = submitted(request, FAST, chain)
     chain.has(waiting(SLOW))
     look(clock, chain.of)

@@ -1,4 +1,4 @@
-"""A new block makes due what waits for one, and nothing else."""
+"""A new block makes exactly those payments due that wait for one."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +33,7 @@ def token(db: None) -> Token:
 
 @pytest.fixture
 def waiting(merchant: Merchant, token: Token) -> Payment:
-    """A payment that waits a minute for its next check."""
+    """A payment whose next check is in a minute."""
     payment = submit(make_request(merchant, token, "1", RECIPIENT), "0x" + "1" * 64)
     return changed(payment, next_check_at=timezone.now() + timedelta(minutes=1))
 

@@ -1,4 +1,4 @@
-"""The watch over heads: by one process at a time, of chains with open payments alone, and given over when it dies."""
+"""One process at a time watches the heads of chains with open payments. If it dies, another takes over."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Webhooks in the portal: events, deliveries and their redelivery, for staff with the permission."""
+"""Webhooks in the portal: staff with the permission see events and deliveries, and can send them again."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -31,7 +31,7 @@ LIST = "/admin/webhooks/delivery/"
 
 @pytest.fixture
 def receiver(merchant: Merchant) -> Iterator[Receiver]:
-    """Alice's server, to which her endpoint points."""
+    """Alice's server, whose URL is that of her endpoint."""
     with running_receiver() as running:
         configure(merchant, Change(url=running.url))
         yield running
@@ -39,7 +39,7 @@ def receiver(merchant: Merchant) -> Iterator[Receiver]:
 
 @pytest.fixture
 def delivery(receiver: Receiver, failed: Payment) -> Delivery:
-    """A delivery about a failed payment; the receiver has returned 500 once."""
+    """A delivery about a failed payment, to which the receiver has returned 500 once."""
     receiver.answers = [answer(500, b"<b>out of order</b>")]
     record_failed(failed.request, failed)
     assert deliver_next()
@@ -162,7 +162,7 @@ def test_a_test_call_is_not_sent_again(admin_client: Client, delivery: Delivery)
 
 
 def chosen(client: Client, *deliveries: Delivery) -> dict[str, object]:
-    """Choose these in the list, and return the form of the confirmation page."""
+    """Select these in the list; return the confirmation page's form."""
     ticked = {"action": "resend_selected", "_selected_action": [row.pk for row in deliveries]}
     page = client.post(LIST, ticked)
     assert page.status_code == 200

@@ -1,4 +1,4 @@
-"""The admin shows webhooks read-only and without secrets."""
+"""The portal shows webhooks read-only and without secrets."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ def test_the_pages_show_what_happened_and_no_secret(
     record: Callable[..., Event],
     settings: Any,
 ) -> None:
-    files = "django.contrib.staticfiles.storage.StaticFilesStorage"  # no collectstatic before the tests
+    files = "django.contrib.staticfiles.storage.StaticFilesStorage"  # tests run without collectstatic
     settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
     event = record(data={"amount": 10**30})
     receiver.answers = [answer(500, b"<script>alert(1)</script>")]

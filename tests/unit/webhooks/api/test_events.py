@@ -1,4 +1,4 @@
-"""Events by the API: the signed envelopes, in order and complete for a client that polls."""
+"""Events by the API: the signed bodies, in order and complete for clients that poll."""
 
 import json
 import threading
@@ -59,7 +59,7 @@ def test_they_can_be_filtered(api: Api, record: Record) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_no_event_appears_behind_one_that_a_poller_has_passed(merchant: Merchant) -> None:
-    """Transactions that overlap commit in the order of their events' times, however long each takes."""
+    """Overlapping transactions commit in the order of their events' times, even if the first takes longer."""
     key = issue_key(merchant=merchant, permissions=[])[1]
     wrote, may_commit = threading.Event(), threading.Event()
 
@@ -85,7 +85,8 @@ def test_no_event_appears_behind_one_that_a_poller_has_passed(merchant: Merchant
         thread.start()
     assert wrote.wait(10)
     threads[1].join(0.3)
-    # The later one waits for the earlier one's commit: a poller sees neither, or the earlier one first.
+    # The later transaction waits for the earlier commit. So a poller sees neither event, or the earlier one
+    # first.
     assert listed(Api(key)) == []
     may_commit.set()
     for thread in threads:

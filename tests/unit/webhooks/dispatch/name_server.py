@@ -1,4 +1,4 @@
-"""A name server of the tests' own, on real UDP, and a resolver that asks it: it says what a hostile owner would say."""
+"""A test name server over real UDP, and a resolver that uses it. It can respond like one of a hostile owner."""
 
 import socket
 import threading
@@ -17,19 +17,21 @@ Records = dict[str, list[str]]
 
 @dataclass
 class NameServer:
-    """`answers` gives, for a name, the records of each question in turn; the last ones stay."""
+    """`answers` has the records for each query of a name, in order. The last ones are repeated."""
 
     port: int
     answers: dict[str, list[Records]] = field(default_factory=dict)
     asked: list[tuple[str, str]] = field(default_factory=list)
 
     def say(self, name: str, *in_turn: Records) -> str:
-        """Answer `name` with these records, as {"A": […], "AAAA": […], "CNAME": […]}; return the name."""
+        """Set the records of `name`, such as {"A": […], "AAAA": […], "CNAME": […]}, for its queries in turn;
+        return the name.
+        """
         self.answers[name] = list(in_turn)
         return name
 
     def resolve(self, host: str) -> list[str]:
-        """Ask this server as a machine's resolver does: one question for A and one for AAAA. Raises OSError."""
+        """Query this server as an operating system does: once for A and once for AAAA. Raises OSError."""
         resolver = dns.resolver.Resolver(configure=False)
         resolver.nameservers = ["127.0.0.1"]
         resolver.port = self.port
@@ -66,7 +68,7 @@ class NameServer:
 
 @contextmanager
 def running_name_server() -> Iterator[NameServer]:
-    """Serve on a free port of loopback."""
+    """Run a name server on a free port of the loopback interface."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listener.bind(("127.0.0.1", 0))
     server = NameServer(listener.getsockname()[1])

@@ -1,4 +1,4 @@
-"""What a claim takes first, and what a stored attempt says of its endpoint."""
+"""The order in which deliveries are leased, and the effect of a stored attempt on its endpoint's health."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -157,6 +157,6 @@ def test_held_deliveries_of_disabled_endpoint_do_not_slow_claims(
 
 
 def rows_left_out(node: dict[str, Any]) -> int:
-    """Return how many rows were read in vain, over all nodes of the plan."""
+    """Return the number of rows that the plan read and then filtered out."""
     mine = node.get("Rows Removed by Filter", 0) * node.get("Actual Loops", 1)
     return int(mine) + sum(rows_left_out(child) for child in node.get("Plans", ()))

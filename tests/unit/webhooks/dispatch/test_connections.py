@@ -1,4 +1,4 @@
-"""Connections to a receiver are kept for the next delivery, and never trusted further than that."""
+"""A connection to a receiver is kept for the next delivery, but checked before it is used again."""
 
 import socket
 import ssl
@@ -20,7 +20,7 @@ def call(server: RawServer, deadline: float = 5) -> int | None:
 
 
 def read_whole(connection: socket.socket) -> bool:
-    """Read one request with its two bytes of body; False when the other side has gone."""
+    """Read one request with its body of two bytes. False if the client has disconnected."""
     seen = b""
     while not seen.endswith(b"\r\n\r\n{}"):
         came = connection.recv(65536)
@@ -78,7 +78,7 @@ def test_closed_kept_connection_is_replaced_without_failure() -> None:
     def behave(connection: socket.socket, server: RawServer) -> None:
         if read_whole(connection):
             connection.sendall(OK)
-            read_request(connection)  # and then it goes, without a word
+            read_request(connection)  # then it disconnects
 
     with raw_server(behave) as server:
         assert [call(server), call(server)] == [200, 200]

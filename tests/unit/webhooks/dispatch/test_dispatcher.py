@@ -1,4 +1,4 @@
-"""Deliveries run side by side: nudged, each is sent once, and a slow receiver keeps nobody else waiting."""
+"""Deliveries run in parallel. When woken, the dispatcher sends each once, and a slow receiver delays no other."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -165,14 +165,15 @@ def test_delivery_during_lost_database_connection_is_not_resent(
         released.wait(10)
         answer(200)(handler)  # type: ignore[arg-type]
 
-    # A worker has no pool. The tests' may hold hundreds of idle connections by now, and would mend them one by one.
+    # Workers have no pool. The tests' pool may hold hundreds of idle connections, and would repair them one
+    # by one.
     connection.close()
     connection.close_pool()
     configure(merchant, Change(url=receiver.url))
     record_many(merchant, 1)
     dispatcher.nudge()
     receiver.arrivals.get(timeout=10)
-    all_delivered()  # the books are kept over a connection of their own from here on
+    all_delivered()  # from here, a separate connection stores the results
 
     receiver.answers = [hold]
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""A call ends when its deadline does, reads no more than it must, and judges by the status line alone."""
+"""A call ends at its deadline and reads no more than necessary. Only the status line decides about success."""
 
 import socket
 import ssl
@@ -100,7 +100,7 @@ def test_at_most_16_kib_of_a_response_are_read() -> None:
     assert result.is_success
     assert result.duration_ms < 2000
     assert result.excerpt == "y" * 1024
-    assert sent < 16 * 1024 * 1024  # what the sockets' buffers hold, not what there is to send
+    assert sent < 16 * 1024 * 1024  # only as much as the sockets' buffers hold
 
 
 def test_interim_response_is_not_the_final_one() -> None:
@@ -127,9 +127,7 @@ def test_what_is_not_http_is_a_failure(sent: bytes, error: str) -> None:
         read_request(connection)
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
-        while connection.recv(
-            65536
-        ):  # closing with unread data would reset the connection and lose the response
+        while connection.recv(65536):  # close() with unread data would reset the connection
             pass
 
     with raw_server(other) as server:

@@ -1,4 +1,4 @@
-"""A delivery is worked on by one claimer at a time, and outlives any of them."""
+"""One process at a time leases a delivery. If the process dies, the delivery isn't lost."""
 
 import threading
 from collections.abc import Callable

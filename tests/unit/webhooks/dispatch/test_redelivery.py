@@ -1,4 +1,4 @@
-"""A redelivery is a new series of attempts with the same bytes and keeps the history."""
+"""A redelivery starts a new series of attempts with the same bytes. The history is kept."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -171,7 +171,7 @@ def test_there_is_an_end_to_it(endpoint: Endpoint, record: Record) -> None:
 
 
 def give_up(record: Record, clock: Clock, **different: object) -> Delivery:
-    """Return a delivery that has just failed for the last time."""
+    """Return a delivery whose last attempt has just failed."""
     record(**different)
     delivery = Delivery.objects.latest("created_at")
     Delivery.objects.filter(pk=delivery.pk).update(

@@ -1,4 +1,4 @@
-"""Eight attempts at the promised offsets, none early, with the same body and a fresh signature each."""
+"""There are eight attempts at the documented times, none early. Each has the same body and a new signature."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Our signature is verified by a library that we did not write: Stripe's, whose scheme it is."""
+"""Stripe's own library, whose scheme we use, verifies our signatures."""
 
 import hashlib
 import hmac

@@ -1,8 +1,8 @@
-"""Over three hundred ways to make the service call an address of its own house, none of which reaches a canary.
+"""More than 300 ways to make the service call an internal address. None of them reaches a canary server.
 
-The canaries listen on loopback, IPv4 and IPv6, where nearly every one of these URLs would end if a check were missing:
-the address is written in one of the ways that parsers disagree about, or a name of the tests' own name server leads
-there, at once or only when it is asked again.
+The canaries listen on the loopback interface, IPv4 and IPv6. Without a check, nearly every one of these URLs
+would reach one. The address is written in a form about which parsers disagree. Or it is a name of the test's
+name server, which leads to loopback at once or only at a second query.
 """
 
 import ipaddress
@@ -40,7 +40,7 @@ fe80::a9fe:a9fe fec0::1 feff::1 ff01::1 ff02::1 ff02::fb ff05::2 ff0e::1 ffff::1
 
 
 def _ways_to_write(address: str) -> Iterator[str]:
-    """Yield the ways in which C's inet_aton, or a browser, would still read this IPv4 address."""
+    """Yield the notations of this IPv4 address that C's inet_aton or a browser accepts."""
     a, b, c, d = (int(part) for part in address.split("."))
     whole = int(ipaddress.IPv4Address(address))
     yield from (str(whole), hex(whole), "0" + oct(whole)[2:], f"{hex(whole).upper()}")
@@ -57,7 +57,7 @@ def _ways_to_write(address: str) -> Iterator[str]:
 
 
 def _urls(port: int) -> dict[str, Rules]:
-    """Return each URL that names an address by itself, with the rules that would go furthest with it."""
+    """Return each URL that contains an address, with the most permissive rules for it."""
     hosts = [*LOOPBACK_4, *FORBIDDEN_4, *(f"[{address}]" for address in FORBIDDEN_6)]
     for address in ("127.0.0.1", "169.254.169.254", "10.0.0.1", "192.168.1.1"):
         hosts += _ways_to_write(address)
@@ -122,7 +122,7 @@ def _urls(port: int) -> dict[str, Rules]:
 
 
 def _canaries(stack: ExitStack) -> tuple[int, list[RawServer]]:
-    """Listen on one port of loopback, IPv4 and, where the machine has it, IPv6."""
+    """Listen on one port of the loopback interface, with IPv4 and, if available, IPv6."""
 
     def count_only(connection: socket.socket, server: RawServer) -> None:
         connection.recv(1)
@@ -130,7 +130,7 @@ def _canaries(stack: ExitStack) -> tuple[int, list[RawServer]]:
     canary = stack.enter_context(raw_server(count_only))
     canaries = [canary]
     if socket.has_ipv6:
-        with suppress(OSError):  # a machine without IPv6 has nothing there to reach
+        with suppress(OSError):  # this machine has no IPv6
             canaries.append(stack.enter_context(raw_server(count_only, host="::1", port=canary.port)))
     return canary.port, canaries
 
@@ -184,7 +184,7 @@ def test_one_forbidden_address_among_two_hundred_is_enough(names: NameServer) ->
 def test_rebound_name_is_called_at_the_checked_address(
     names: NameServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DNS rebinding: public when it is checked, loopback when a second lookup would ask."""
+    """DNS rebinding: the name is public when it is checked, and a second lookup would return loopback."""
     called: list[Sequence[str]] = []
 
     def connect(address: WebAddress, checked: Sequence[str], *_: object) -> None:
@@ -198,7 +198,7 @@ def test_rebound_name_is_called_at_the_checked_address(
     assert answer.error == "The connection was refused."
     assert called == [[PUBLIC]]
     assert names.asked == [(name, "A"), (name, "AAAA")]
-    # Asked again, it leads to loopback: then it is refused.
+    # At the second query, the name leads to loopback, so it is rejected.
     _not_called(names, name)
     assert called == [[PUBLIC]]
 

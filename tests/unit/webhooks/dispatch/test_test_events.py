@@ -1,4 +1,4 @@
-"""POST /api/webhooks/test sends one sample, at once, and tells how it went."""
+"""POST /api/webhooks/test sends one test event immediately, and returns the result."""
 
 import json
 from datetime import timedelta
@@ -70,12 +70,3 @@ def test_it_is_not_retried(api: Api, receiver: Receiver, endpoint: Endpoint) -> 
 def test_it_works_on_a_disabled_endpoint(api: Api, receiver: Receiver, endpoint: Endpoint) -> None:
     api.put("/api/webhooks", {"url": receiver.url, "is_enabled": False})
     assert api.post("/api/webhooks/test").json()["delivered"] is True
-
-
-@pytest.mark.parametrize("body", [{"type": "payment.refunded"}, {"type": []}, {"type": 1}, {"kind": "x"}])
-def test_bad_input_sends_nothing(
-    api: Api, receiver: Receiver, endpoint: Endpoint, body: dict[str, object]
-) -> None:
-    assert api.post("/api/webhooks/test", body).status_code == 400
-    assert receiver.received == []
-    assert not Delivery.objects.exists()

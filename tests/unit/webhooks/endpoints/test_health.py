@@ -1,4 +1,7 @@
-"""An endpoint where nothing arrives: a mail after a day, the end after five, and nothing of it twice."""
+"""If no event arrives at an endpoint, there is an e-mail after a day, and the endpoint is disabled after five.
+
+Each once.
+"""
 
 from collections.abc import Callable
 from datetime import timedelta

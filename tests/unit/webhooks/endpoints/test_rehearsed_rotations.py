@@ -1,4 +1,4 @@
-"""Each secret of a deployment can be replaced while it works: rehearsed as docs/security.md says."""
+"""Each secret of a running deployment can be replaced with the steps of docs/security.md."""
 
 import pytest
 import quittance
@@ -63,7 +63,7 @@ def test_the_encryption_key_is_replaced_and_the_old_one_removed(
         assert _secret(merchant) == secret
         assert _verifies(_sent(merchant, receiver), secret)
     assert Authenticator.objects.get(user=olga).verify_token(phone.code())
-    call_command("reencrypt_secrets")  # again: nothing is lost
+    call_command("reencrypt_secrets")  # a second run loses nothing
     assert _secret(merchant) == secret
 
 

@@ -1,4 +1,4 @@
-"""A dump of the database holds no secret, and keys can be rotated."""
+"""A database dump contains no secrets. Encryption keys can be rotated."""
 
 from django.db import connection
 

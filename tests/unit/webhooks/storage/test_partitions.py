@@ -1,4 +1,7 @@
-"""Event bodies and attempts are in weekly partitions, made ahead and dropped once nothing refers to them."""
+"""Event bodies and attempts are in weekly partitions.
+
+They are created in advance, and dropped once nothing refers to them.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

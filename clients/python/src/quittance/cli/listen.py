@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
     url = _local_url(options.forward_to)
     secret, is_new = webhook_secret(options)
     types = {each.strip() for each in options.events.split(",")} if options.events else None
-    # The client doesn't retry. This command does, and reports outages.
+    # The client doesn't retry, because this command itself retries and reports outages.
     client = client_of(options, timeout=_TIMEOUT_SECONDS, max_retries=0)
     with _until_interrupted() as stop, client:
         listener = Listener(client, Forwarder(url, secret), out, stop, types)

@@ -9,7 +9,7 @@ _HIDDEN = r"\1…"
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser without abbreviations. Its error messages don't repeat secrets."""
+    """An argument parser without abbreviations, and without secrets in its error messages."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)

@@ -10,7 +10,7 @@ from quittance.client import Client
 from quittance.errors import APIError
 from quittance.objects import Chain, Event, PaymentRequest, Token
 
-# By event: the outcomes of a new request that cause it. They are simulated in order.
+# By event: the outcomes of a new request that cause the event. The outcomes are simulated in order.
 OUTCOMES = {
     "payment.succeeded": ("paid",),
     "payment.failed": ("failed",),
@@ -21,7 +21,7 @@ OUTCOMES = {
     "refund.completed": ("refunded",),
     "refund.failed": ("refund_failed",),
 }
-# Addresses without a known key. They are from the SHA-256 of `quittance trigger`.
+# Addresses without a known key, made from the SHA-256 of `quittance trigger`.
 _RECIPIENTS = {
     "evm": "0x4Fd8f84A1f58b7cE44Dfb7dAF132067f3569FB49",
     "solana": "6Nh6ec9BNgx4w4R62pT3cCX4RbjW9PEyaXMUafBRmCPL",
@@ -112,7 +112,7 @@ def _token(tokens: list[Token], id: int | None) -> Token:
 
 
 def _find(client: Client, type: str, request: PaymentRequest) -> Event:
-    """Return the event. It is there already, because it is written in the transaction of the change."""
+    """Return the event. The service has already stored it, in the same transaction as the change."""
     for look in range(_LOOKS):
         if look:
             time.sleep(_PAUSE_SECONDS)

@@ -9,7 +9,7 @@ _Tokens = list[Token]  # `list` would be the method of `Chains`
 
 
 class Chains:
-    """The catalogue. These calls don't send the API key."""
+    """The catalogue. Calls of the catalogue don't send the API key."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -25,7 +25,7 @@ class Chains:
 
 
 class Currencies:
-    """The currencies for prices. These calls don't send the API key."""
+    """The currencies for prices. Calls about currencies don't send the API key."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

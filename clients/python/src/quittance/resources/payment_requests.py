@@ -46,7 +46,8 @@ class PaymentRequests:
 
         With a `price` such as `{"currency": "EUR", "amount": "25.00"}` instead, the service computes the amount. Send
         the customer to the result's `payment_url`. `expires_in` is in seconds. A `payment_link` sets the token, the
-        chain and the recipient. It also sets the amount, if customers don't enter it. Raises TypeError for a float.
+        chain and the recipient. If customers don't enter the amount, the link also sets the amount. Raises TypeError
+        for a float.
         """
         has_amount = amount is not None or (price is None and payment_link is None)
         body = {

@@ -14,7 +14,7 @@ _PATH = "/api/refunds"
 
 
 class Refunds:
-    """This merchant's refunds: money that goes back to customers. You sign each one with your own wallet.
+    """The merchant's refunds: money that goes back to customers. You sign each one with your own wallet.
 
     Changes require the permission `create_refunds`. Any key can read.
     """
@@ -88,7 +88,7 @@ class Refunds:
     def submit(self, id: str, *, transaction_hash: str, idempotency_key: str | None = None) -> Refund:
         """Submit the hash of the refund's transaction.
 
-        This call is optional: the service finds the transaction by the refund's reference.
+        You don't have to call this method: the service finds the transaction by the refund's reference.
         """
         body = {"transaction_hash": transaction_hash}
         return Refund.from_answer(self._post(id, "submit", body, idempotency_key))

@@ -58,7 +58,7 @@ class Webhooks:
         return WebhookConfiguration.from_answer(answer)
 
     def test(self, *, type: str | None = None, idempotency_key: str | None = None) -> WebhookTest:
-        """Send a test event to the endpoint immediately, and return the result. It is not retried."""
+        """Send a test event to the endpoint immediately, without retries, and return the result."""
         body = {} if type is None else {"type": type}
         answer = self._transport.request("POST", f"{_PATH}/test", body=body, idempotency_key=idempotency_key)
         return WebhookTest.from_answer(answer)
@@ -99,7 +99,7 @@ class Deliveries:
         return Delivery.from_answer(self._transport.request("GET", f"{_PATH}/deliveries/{checked_id(id)}"))
 
     def redeliver(self, id: str, *, idempotency_key: str | None = None) -> Delivery:
-        """Send a delivery again. Its status doesn't matter."""
+        """Send a delivery again, whatever its status."""
         path = f"{_PATH}/deliveries/{checked_id(id)}/redeliver"
         answer = self._transport.request("POST", path, body={}, idempotency_key=idempotency_key)
         return Delivery.from_answer(answer)

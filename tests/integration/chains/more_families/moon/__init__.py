@@ -1,6 +1,6 @@
-"""A made-up family of chains, whole in this one folder; no other file of the product names it.
+"""An invented chain family, complete in this folder. No other file of the product names it.
 
-Requests can be created and paid by hand. Its client does not exist yet, so that nothing is verified.
+Its requests can be created and paid by hand. It has no client yet, so no payment is verified.
 """
 
 import re
@@ -44,12 +44,12 @@ def read_signature(text: str) -> str:
 
 
 def find_address(text: str) -> str:
-    """Return the address that `text` spells, or ""."""
+    """Return the address in `text`, or ""."""
     return text.lower() if _ADDRESS.fullmatch(text.lower()) else ""
 
 
 def make_client(network: Network) -> ChainClient:
-    """Raise ChainError: there is no client for its nodes yet."""
+    """Raise ChainError: the family has no client yet."""
     raise ChainError(f"chain {network.chain_id}: Moon nodes can't be asked yet", permanent=True)
 
 

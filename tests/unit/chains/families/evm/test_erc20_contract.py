@@ -1,4 +1,4 @@
-"""What the service encodes and reads by itself is what web3's contract encodes and reads by the declared ABI."""
+"""The service encodes and decodes calls exactly as web3 does with the declared ABI."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ def test_an_amount_that_does_not_fit_is_not_encoded(amount: int) -> None:
         encode_transfer(TOKEN, PAYEE, amount, None)
 
 
-# An argument's word may have bytes before the address, and there may be too few or too many bytes.
+# An address argument's word can have bytes before the address, and there can be too few or too many bytes.
 words = st.one_of(accounts.map(word), amounts.map(word), st.binary(max_size=70))
 
 
@@ -116,7 +116,7 @@ def test_every_log_that_web3_writes_of_a_transfer_counts(sender: bytes, to: byte
     ("answer", "symbol"),
     [
         (abi.CODEC.encode(["string"], ["USDC"]), "USDC"),
-        (b"MKR".ljust(WORD, b"\0"), "MKR"),  # as early tokens answer
+        (b"MKR".ljust(WORD, b"\0"), "MKR"),  # early tokens return bytes32
         (b"", ""),
         (word(32) + word(2) + b"\xff\xfe".ljust(WORD, b"\0"), "\0" * 31 + " "),
     ],

@@ -1,4 +1,4 @@
-"""Which transaction of a sender has a nonce: a hint that some nodes give, and others don't have."""
+"""Some nodes can say which transaction of a sender has a nonce. It is only a hint."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ REFUSED = RpcFault(-32601, "the method does not exist")
 
 @dataclass
 class Node:
-    """A node that gives one result, behind the interface of the RPC client."""
+    """A node that returns one result, with the RPC client's interface."""
 
     url: str
     result: Any

@@ -1,4 +1,7 @@
-"""web3 uses our transport: its limits, fail-over and chain check, no calls of its own, only valid results."""
+"""web3 uses our transport with its limits, fail-over and chain check.
+
+It makes no calls itself and gets only valid results.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -66,14 +69,6 @@ def test_batch_of_calls_is_one_round_trip(web3_on: Connect) -> None:
     assert [exchange.asked[0]["params"] for exchange in payment_questions(node)] == [[ACCOUNT, "latest"]]
 
 
-def test_next_node_is_used_when_one_fails(web3_on: Connect) -> None:
-    web3, nodes = web3_on(lambda exchange: exchange.send(500, b""), fixed("0x10"))
-    assert web3.eth.block_number == 16
-    asked = len(nodes[0].heard)
-    assert web3.eth.block_number == 16
-    assert len(nodes[0].heard) == asked, "it has a cooldown"
-
-
 @pytest.mark.parametrize(
     "said", [None, True, 16, 1.5, "16", "0x", "0x-1", "0xg", " 0x1", "0x1 ", "0x" + "1" * 65, [], {}, ["0x1"]]
 )
@@ -95,13 +90,6 @@ def test_rejected_call_raises_chain_error(web3_on: Connect) -> None:
     web3, _ = web3_on(rejected)
     with pytest.raises(ChainError, match="rejected"):
         _ = web3.eth.block_number
-
-
-def test_node_of_another_chain_is_not_queried(web3_on: Connect) -> None:
-    web3, (node,) = web3_on(fixed("0x10"), chain_id=1)
-    with pytest.raises(ChainError, match="a different chain"):
-        web3.eth.get_balance(ACCOUNT)
-    assert not payment_questions(node)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""What is built for a wallet does what it says, on the virtual machine itself: no node, no network.
+"""Built transfers do what they say, on a virtual machine without a node or network.
 
-These run on every platform, also where Surfnet has no build.
+These tests run on every platform, even if Surfnet has no build for it.
 """
 
 import base64
@@ -37,7 +37,7 @@ SOL = 10**9
 
 
 class Bench:
-    """A virtual machine with a payer who has SOL and 1,000 tokens of one mint under either token program."""
+    """A virtual machine with a payer who has SOL, and 1,000 tokens of one mint under either token program."""
 
     def __init__(self, program: Pubkey = TOKEN_PROGRAM_ID) -> None:
         self.svm = LiteSVM()
@@ -83,7 +83,7 @@ class Bench:
         memo: str | None = None,
         recipient: str = "",
     ) -> VersionedTransaction:
-        """Return the transfer of `amount` from the associated account, and of these parts."""
+        """Return the transfer of `amount` from the associated account and of these parts from others."""
         mint = Mint(str(self.mint.pubkey()), str(self.program), 6)
         sources = [Part(self.account, amount), *parts]
         payer = str(self.payer.pubkey())
@@ -93,7 +93,7 @@ class Bench:
         return self._unsigned(moves)
 
     def open_accounts(self, count: int, amount: int) -> list[str]:
-        """Open further token accounts of the payer, with `amount` each."""
+        """Open more token accounts of the payer, with `amount` in each."""
         payer, mint = self.payer.pubkey(), self.mint.pubkey()
         accounts = [Keypair() for _ in range(count)]
         for account in accounts:
@@ -115,7 +115,7 @@ class Bench:
         return [str(account.pubkey()) for account in accounts]
 
     def open_strict_account(self, owner: Keypair) -> None:
-        """Open the owner's associated account, which from then on accepts only transfers with a memo."""
+        """Open the owner's associated account. It accepts only transfers with a memo."""
         payer, mint = self.payer.pubkey(), self.mint.pubkey()
         self._run(
             [
@@ -167,7 +167,7 @@ def test_it_may_be_built_again_when_the_account_is_there(bench: Bench) -> None:
 def test_five_accounts_are_spent_in_one_transaction(bench: Bench) -> None:
     parts = [Part(account, 10) for account in bench.open_accounts(4, amount=10)]
     built = bench.build(1, *parts, memo="9" * 44)
-    assert len(bytes(built)) <= 1_232  # the maximum size of a transaction
+    assert len(bytes(built)) <= 1_232  # a transaction's maximum size
     bench.sign_and_run(built)
     assert bench.tokens_of(bench.recipient) == 41
     place = built.message.account_keys.index(Pubkey.from_string(reference_key(REFERENCE)))

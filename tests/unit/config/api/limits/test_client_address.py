@@ -1,4 +1,4 @@
-"""Whose calls are counted together: X-Forwarded-For is believed as far as trusted proxies wrote it."""
+"""The address under which calls are counted. Only entries of X-Forwarded-For from trusted proxies are used."""
 
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -20,19 +20,19 @@ def seen(peer: str, forwarded: str | None) -> Any:
 @pytest.mark.parametrize(
     ("trusted", "peer", "forwarded", "client"),
     [
-        # Nobody is trusted: what is forwarded is made up.
+        # Without trusted proxies, the header may be forged and is ignored.
         (0, "192.0.2.1", None, "192.0.2.1"),
         (0, "192.0.2.1", "198.51.100.7", "192.0.2.1"),
-        # One proxy adds one entry: the last.
+        # With one trusted proxy, use the last entry.
         (1, "10.0.0.1", "198.51.100.7", "198.51.100.7"),
         (1, "10.0.0.1", "203.0.113.9, 198.51.100.7", "198.51.100.7"),
         (1, "10.0.0.1", None, "10.0.0.1"),
         (1, "10.0.0.1", "unknown", "10.0.0.1"),
         (1, "", "198.51.100.7", "198.51.100.7"),
-        # Two proxies: the last but one.
+        # With two trusted proxies, use the last entry but one.
         (2, "10.0.0.1", "203.0.113.9, 198.51.100.7, 10.0.0.2", "198.51.100.7"),
         (2, "10.0.0.1", "198.51.100.7", "198.51.100.7"),
-        # Networks: the first from the right that lies outside.
+        # With trusted networks, use the first address from the right outside of them.
         (PROXIES, "192.0.2.1", "198.51.100.7", "192.0.2.1"),
         (PROXIES, "10.0.0.1", "203.0.113.9, 198.51.100.7", "198.51.100.7"),
         (PROXIES, "10.0.0.1", "203.0.113.9, 198.51.100.7, 10.3.2.1, 10.0.0.2", "198.51.100.7"),
@@ -41,7 +41,7 @@ def seen(peer: str, forwarded: str | None) -> Any:
         (PROXIES, "10.0.0.1", "198.51.100.7, nonsense", "10.0.0.1"),
         (PROXIES, "10.0.0.1", None, "10.0.0.1"),
         (PROXIES, "", "203.0.113.9, 198.51.100.7", "198.51.100.7"),
-        # Forms that proxies write.
+        # Formats that proxies write.
         (1, "10.0.0.1", "198.51.100.7:4711", "198.51.100.7"),
         (1, "10.0.0.1", "[2001:db8::7]:4711", "2001:db8::7"),
         (1, "10.0.0.1", "::ffff:198.51.100.7", "198.51.100.7"),

@@ -1,4 +1,4 @@
-"""A quota that all clients share is counted in one step, for all processes together."""
+"""A quota that all clients share is counted in one step, for all processes."""
 
 import random
 
@@ -13,7 +13,7 @@ ATTACKER = (Share("address-2001:db8:1:2::/64", 10),)
 
 @pytest.mark.usefixtures("patient")
 def test_concurrent_quotes_stay_within_share_and_quota() -> None:
-    """Counted in one step: between a look and a count another process would slip in."""
+    """The quota is checked and counted in one step. Otherwise, another process could use it in between."""
     quota = parse("50/hour")
     alone = at_once([lambda: spend("alone", ATTACKER, quota)] * 200)
     assert alone.count(None) == 5

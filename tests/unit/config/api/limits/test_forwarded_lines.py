@@ -1,4 +1,4 @@
-"""Several X-Forwarded-For lines: the web and events processes see the same client, and never one that it forged."""
+"""With several X-Forwarded-For lines, the web and events processes see the same client, and never a forged one."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -63,7 +63,7 @@ def _head(lines: Sequence[tuple[str, str]]) -> bytes:
 def through_proxies(
     sent: Sequence[tuple[str, str]], hops: Sequence[str], own_lines: Sequence[bool]
 ) -> list[tuple[str, str]]:
-    """Return the lines after each hop added its peer: to the last line, or in a line of its own as HAProxy does."""
+    """Return the lines after each hop added its peer, to the last line or, like HAProxy, in a new line."""
     lines = list(sent)
     for hop, is_own_line in zip(hops, own_lines, strict=True):
         last = max(

@@ -1,4 +1,4 @@
-"""Customers' pages count by payment request and client address."""
+"""Calls of customers' pages are counted by payment request and client address."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_customers_pages_count_toward_the_public_limit(settings: Any, path: str)
 @pytest.mark.django_db
 @pytest.mark.usefixtures("patient")
 def test_customers_behind_one_address_do_not_limit_each_other(settings: Any) -> None:
-    """Eight customers of an office or a mobile carrier, each at their own payment request."""
+    """Eight customers share the address of an office or a mobile network. Each has a different payment request."""
     settings.RATE_LIMIT_EXPENSIVE = parse("2/hour")
     office = RequestFactory().get("/", REMOTE_ADDR="192.0.2.1")
     for customer in range(10):

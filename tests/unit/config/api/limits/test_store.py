@@ -1,4 +1,4 @@
-"""Counting: exact under threads, shared by processes, and neither slow nor in the way when Redis is gone."""
+"""Counts are exact with threads and shared by processes. If Redis is down, calls are neither slow nor rejected."""
 
 import random
 import time
@@ -20,7 +20,7 @@ TEN = parse("10/minute")
 
 @pytest.fixture
 def fresh(settings: object) -> Iterator[None]:
-    """No connection, count or memory of an outage from before, nor any left behind."""
+    """Clear connections, counts and the memory of outages before and after the test."""
 
     def forget() -> None:
         rate_limits._in_redis.cache_clear()
@@ -51,7 +51,7 @@ def test_scopes_and_identities_are_counted_apart() -> None:
 
 
 def test_call_after_the_retry_after_time_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over many bursts and pauses, in time that a test can turn on."""
+    """Checked over many bursts and pauses, with a clock that the test advances."""
     chance = random.Random(7)
     clock = SimpleNamespace(now=1_000_000.0)
     monkeypatch.setattr("limits.storage.memory.time", SimpleNamespace(time=lambda: clock.now))

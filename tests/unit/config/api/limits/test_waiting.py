@@ -1,4 +1,4 @@
-"""Limits of the request threads that wait for external parties, in all and for one party."""
+"""Limits on the request threads that wait for external parties: in total, and per party."""
 
 import re
 import threading
@@ -18,14 +18,14 @@ PATIENCE = 30.0
 
 
 class Callers:
-    """Request threads, each of which waits for a party until it is released."""
+    """Request threads. Each waits for a party until it is released."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
         self.let_go = threading.Event()
 
     def call(self, party: str, **limits: Any) -> "Future[HttpResponse]":
-        """Have a thread wait for the party; return its result, which is Busy if it may not."""
+        """Have a thread wait for the party; return its result, which is Busy if the limit is reached."""
         began = threading.Event()
 
         def answer(_: HttpRequest) -> HttpResponse:
@@ -58,7 +58,7 @@ def callers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callers]:
 
 
 def test_threads_are_left_for_calls_that_need_no_one_outside() -> None:
-    # Importing the file would change this process's environment.
+    # Read the file as text, because importing it would change this process' environment.
     (threads,) = re.findall(
         r"^threads = (\d+)$", (REPOSITORY / "config" / "gunicorn.py").read_text(), re.MULTILINE
     )
@@ -100,7 +100,7 @@ def test_once_a_turn_did_not_come_no_one_queues_for_a_while(
     monkeypatch.setattr(waiting, "_PATIENCE_SECONDS", 10 * PATIENCE)
     for _ in range(3):
         assert callers.is_refused("a node", at_once=1, queues=True), "and at once"
-    for number in range(MAX_WAITING - 1):  # rejected threads are no longer counted
+    for number in range(MAX_WAITING - 1):  # rejected threads don't count
         assert not callers.call(f"node {number}", queues=False).done()
     assert not hanging.done()
 

@@ -1,4 +1,4 @@
-"""What each kind of call does when too many threads wait already: it fails as if the other side were down."""
+"""If too many threads are already waiting, each kind of call fails as if the other side were down."""
 
 from collections.abc import Callable, Iterator
 
@@ -28,7 +28,7 @@ DEAD = "http://127.0.0.1:9"
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As many threads wait as may."""
+    """Fill all waiting places."""
     monkeypatch.setattr(waiting, "_threads", threads := waiting._Threads())
     for number in range(MAX_WAITING):
         threads.enter(f"node {number}", 1, queues=False)
@@ -36,7 +36,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def answering(do: Callable[[], object]) -> object:
-    """Do it in a thread that answers a request."""
+    """Run this in a thread that handles a request."""
     found: list[object] = []
 
     def answer(_: HttpRequest) -> HttpResponse:
@@ -53,7 +53,7 @@ def test_a_node_is_not_called_and_not_blamed(full: None) -> None:
         answering(lambda: client.look_up([], with_finality=False))
     assert refused.value.retry_after == waiting.RETRY_AFTER_SECONDS
     assert {node.state for node in client.health()} == {"unasked"}
-    with pytest.raises(ChainError, match="could not be reached"):  # a worker's call is made
+    with pytest.raises(ChainError, match="could not be reached"):  # a worker makes the call
         client.look_up([], with_finality=False)
 
 
@@ -97,7 +97,10 @@ def test_a_test_event_is_not_sent(full: None, merchant: Merchant) -> None:
 def test_a_webhooks_host_name_is_resolved_when_it_is_called(
     full: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name that isn't resolved at save is accepted; an address without a name is checked all the same."""
+    """If a name isn't resolved when it is saved, it is accepted.
+
+    An IP address in place of a name is still checked.
+    """
     asked: list[str] = []
     monkeypatch.setattr("webhooks.dispatch.http_client.system_resolver", asked.append)
     monkeypatch.setattr("django.conf.settings.WEBHOOK_ALLOW_PRIVATE", False)

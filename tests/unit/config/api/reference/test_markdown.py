@@ -1,4 +1,4 @@
-"""Markdown of the API's description becomes HTML."""
+"""Convert the Markdown of the OpenAPI document to HTML."""
 
 import pytest
 

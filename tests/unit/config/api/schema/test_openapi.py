@@ -1,4 +1,4 @@
-"""The API's description is valid, whole, and says of each call what a caller needs."""
+"""The OpenAPI document is valid and complete, and describes everything that a caller needs for each call."""
 
 import io
 import json
@@ -28,7 +28,7 @@ OPERATIONS = {
 
 
 def responses_of(operation: dict[str, Any]) -> dict[str, Any]:
-    """Return the operation's responses, those that it shares with others in full."""
+    """Return the operation's responses, with references to shared ones resolved."""
     shared = SCHEMA["components"]["responses"]
     return {
         status: shared[response["$ref"].rsplit("/", 1)[1]] if "$ref" in response else response
@@ -36,7 +36,7 @@ def responses_of(operation: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# What only says that something went wrong, or is no call of the API's.
+# Paths under /api that show the document and are not calls of the API.
 OWN_PAGES = {"/api/schema", "/api/docs"}
 
 
@@ -190,7 +190,7 @@ def test_each_error_code_is_described_and_listed_by_its_status() -> None:
             codes = schema["properties"]["error"]["properties"]["code"]["enum"]
             assert all(status_of(ErrorCode(code)) == int(status) for code in codes)
             documented |= set(codes)
-    # No call of the API can meet the one that is about calling it wrongly.
+    # A documented call can't return this code: it is for wrong methods.
     assert {code.value for code in ErrorCode} - documented == {"method_not_allowed"}
 
 

@@ -1,4 +1,4 @@
-"""Each sample of the API reference makes the call that it documents; all run against a recording server."""
+"""Each sample of the API reference makes the documented call. All samples run with a server that records calls."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def _example(schema: dict[str, Any]) -> Any:
 
 @pytest.fixture
 def recorded() -> Iterator[Callable[[str], Scripted]]:
-    """Return a starter of a server that returns the example of one operation."""
+    """Return a function that starts a server which returns one operation's example."""
     with ExitStack() as running:
 
         def start(name: str) -> Scripted:
@@ -48,7 +48,7 @@ def recorded() -> Iterator[Callable[[str], Scripted]]:
 
 
 def assert_called(server: Scripted, name: str) -> Exchange:
-    """Assert that the operation was called once, by its description; return the call."""
+    """Check that the operation was called once, as documented; return the call."""
     path, method, operation = OPERATIONS[name]
     (called,) = server.heard
     assert called.method == method.upper()
@@ -66,7 +66,7 @@ def assert_called(server: Scripted, name: str) -> Exchange:
     return called
 
 
-# Those in TypeScript are run with the built client in tests/integration/clients/typescript.
+# tests/integration/clients/typescript runs the TypeScript samples with the built client.
 @pytest.mark.parametrize("label", ["curl", "Python"])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_sample_makes_its_call(

@@ -1,4 +1,4 @@
-"""The pool detects a connection that the server has closed, without a round trip."""
+"""The pool notices a connection closed by the server without a round trip."""
 
 import psycopg
 import pytest

@@ -1,4 +1,7 @@
-"""Junk in any place of LI.FI's answers is refused or makes no difference: it neither breaks us nor passes for sense."""
+"""Junk anywhere in LI.FI's responses is rejected or has no effect.
+
+It never causes an error and never counts as valid.
+"""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +27,7 @@ from tests.support.routing.lifi_world import (
     tool_error,
 )
 
-# As JSON writes them, since not all can be written by Python.
+# These are JSON texts, because Python can't write all of them.
 JUNK = [
     "null",
     "true",
@@ -53,7 +56,7 @@ MARK = "here stands the junk"
 
 
 def places(value: Any, way: str = "") -> Iterator[str]:
-    """Yield the dotted path of everything within an answer."""
+    """Yield the dotted path of each value in a response."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inside:
         path = f"{way}.{key}" if way else str(key)
@@ -62,13 +65,13 @@ def places(value: Any, way: str = "") -> Iterator[str]:
 
 
 def spoiled(answer: Any, path: str, junk: str) -> Any:
-    """Return the answer with junk in one place, read as it would be read."""
+    """Replace one value of the response by junk; return it as the client parses it."""
     text = json.dumps(changed(answer, path, MARK)).replace(json.dumps(MARK), junk)
     return parse("/", text.encode())
 
 
 def essence(offer: Offer) -> Any:
-    """What an acceptable offer has to have; the rest is for people."""
+    """Return the offer's fields that affect the payment, without those that are only for display."""
     return (offer.bound_by, offer.source, offer.target, offer.action_chain_id, offer.action.to)  # type: ignore[union-attr]
 
 

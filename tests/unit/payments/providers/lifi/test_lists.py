@@ -1,4 +1,4 @@
-"""Of LI.FI's lists, what makes sense on our chains is taken, and nothing that it flags as harmful."""
+"""LI.FI's lists are filtered: valid entries on our chains are used, and tokens that it flags as harmful are not."""
 
 from decimal import Decimal
 from typing import Any

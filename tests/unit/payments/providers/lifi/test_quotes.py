@@ -1,4 +1,4 @@
-"""LI.FI quotes are requested by output and are valid as a whole or not at all."""
+"""LI.FI quotes are requested by output amount. A quote is completely valid or rejected."""
 
 import base64
 from dataclasses import replace
@@ -316,6 +316,6 @@ def test_quote_that_contradicts_itself_is_invalid(path: str, value: Any) -> None
 
 
 def test_an_endless_duration_is_cut_down() -> None:
-    # Written as a float in Python, and read as the number 1e+300.
+    # Python writes this as a float, and it is read as the number 1e+300.
     offer = offered(changed(quote(), "estimate.executionDuration", 1e300))
     assert offer.duration_seconds == 30 * 24 * 3600

@@ -1,4 +1,4 @@
-"""A real transfer through LI.FI, recorded: its status, its source's logs and its destination's trace tell one story."""
+"""A recorded transfer through LI.FI: its status, its source's logs and its destination's trace agree."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ DELIVERED = 381_000_000_000_000
 
 
 def started(logs: list[dict[str, Any]]) -> bytes:
-    """Return the data of the one log by which LI.FI's contract says that a transfer began."""
+    """Return the data of the only log in which LI.FI's contract reports a started transfer."""
     (log,) = [log for log in logs if log["topics"][0] == TRANSFER_STARTED]
     assert log["address"] == DIAMOND
     return bytes.fromhex(log["data"][2:])

@@ -1,4 +1,4 @@
-"""No route of LI.FI is an offer's outcome with a reason; a failed call is an outage."""
+"""If LI.FI has no route, there is no offer, but a reason. If a call fails, that is an outage."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ NO_QUOTE = "No available quotes"
 
 
 def newer(*codes: str) -> dict[str, Any]:
-    """The errors of a rejection in their newer shape."""
+    """Return the errors of a rejection in their newer format."""
     paths = [{"overallPath": f"42161:USDT-{code}", "subpaths": {"a": [tool_error(code)]}} for code in codes]
     return {"filteredOut": [{"overallPath": "x", "reason": "It was hidden."}], "failed": paths}
 
@@ -116,17 +116,6 @@ def test_a_key_that_is_not_accepted_is_the_operators_to_hear_of(
         assert len(lifi.asked) == 1
     assert "does not accept this deployment's key" in caplog.text
     assert KEY not in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("http_status", "code"), [(409, 1007), (424, 1008), (500, 1006), (502, 1008), (503, 1008)]
-)
-def test_moved_price_or_failure_is_not_retried_here(http_status: int, code: int) -> None:
-    with answering((http_status, refusal(code, "Something behind it"))) as lifi:
-        with pytest.raises(ProviderDown) as down:
-            lifi.provider.quote(WANTED)
-        assert down.value.retry_after is None
-        assert len(lifi.asked) == 1
 
 
 def test_rate_limit_is_not_retried() -> None:

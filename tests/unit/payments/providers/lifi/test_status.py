@@ -158,7 +158,7 @@ def test_pending_swap_needs_no_destination(receiving: Any) -> None:
 def test_the_outcome_of_another_transfer_is_none_of_ours(
     path: str, value: Any, outcome: tuple[str, str]
 ) -> None:
-    """LI.FI also returns a status for destination hashes and other hashes that it knows."""
+    """LI.FI also returns a status for other hashes that it knows, such as destination hashes."""
     found = tracked(changed(status(*outcome), path, value))
     assert found.state == SwapState.UNKNOWN
     assert (found.destination_hash, found.explorer_url) == (None, None)

@@ -1,4 +1,4 @@
-"""Invalid responses of Relay are no quotes, and its rejections have distinct codes."""
+"""Invalid responses of Relay are not quotes. Each of its rejections has its own code."""
 
 import copy
 from collections.abc import Iterator

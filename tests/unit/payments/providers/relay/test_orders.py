@@ -102,7 +102,7 @@ def test_order_without_sense_is_invalid(path: tuple[str | int, ...], junk: Any) 
         read = read_order(_with(order, path, junk))
     except (ProviderDown, OrderUnknown):
         return
-    # What still reads as an order is another one than it was.
+    # If the changed bytes can still be read as an order, it is another order.
     assert read.id != read_order(order).id
 
 

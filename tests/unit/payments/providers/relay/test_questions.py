@@ -1,4 +1,4 @@
-"""What Relay is asked, of whom, and what costs no call."""
+"""The calls to Relay: their contents, their URL, and the cases that need no call."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What an offer of Relay's holds, and what of it a customer may see."""
+"""The contents of a Relay offer, and the part that a customer may see."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""A quote of Relay's becomes no offer where its steps, its call, its order and its words disagree."""
+"""A Relay quote is rejected if its steps, its call, its order and its texts don't agree."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,7 +46,7 @@ def _data(index: int, **changes: Any) -> Change:
 
 
 def _order(change: Change) -> Change:
-    """Change the order, the id and the deposit with it, as an attacker would who writes the whole response."""
+    """Change the order together with its id and deposit, like an attacker who writes the whole response."""
 
     def apply(body: Any) -> None:
         data = order_data(WANTED)
@@ -57,7 +57,7 @@ def _order(change: Change) -> Change:
 
 
 def _deposit(**changes: Any) -> Change:
-    """Replace the deposit's call by one with other arguments."""
+    """Replace the deposit's call with one that has other arguments."""
 
     def apply(body: Any) -> None:
         order_id = bytes.fromhex(body["protocol"]["v2"]["orderId"][2:])

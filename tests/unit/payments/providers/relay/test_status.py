@@ -1,7 +1,9 @@
-"""What Relay says of a swap becomes one of our states; a delivery is a claim that names its transaction."""
+"""Relay's status of a swap is mapped to one of ours.
+
+A reported delivery is only a claim, which names its transaction.
+"""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,12 +26,6 @@ SUCCESS = {
     "destinationChainId": THERE,
 }
 URL = f"https://relay.link/transaction/{REQUEST_ID}"
-
-
-@pytest.fixture
-def answers() -> Iterator[responses.RequestsMock]:
-    with responses.RequestsMock() as mock:
-        yield mock
 
 
 def _tracked(

@@ -1,4 +1,4 @@
-"""Fees of the gas account's transactions: what replaces another one, what is enough, and what is too little."""
+"""The fees of the gas account's transactions: to replace one, to be sufficient, or too low."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_gas_price_of_an_older_chain_is_ample_too() -> None:
 
 
 def test_capped_fees_cost_at_most_what_is_reserved() -> None:
-    # The base fee is 1,000 and the tip 100: 1,375 leave room for two full blocks.
+    # The base fee is 1,000 and the tip is 100. A maximum of 1,375 allows for two full blocks.
     capped = gas_account.capped(dynamic(2_100, 100), 1_375 * 100_000)
     assert capped == dynamic(1_375, 100)
     assert gas_account.max_cost(capped) == 1_375 * 100_000

@@ -1,4 +1,4 @@
-"""What a payer signs for a transfer that another account sends, and which signatures count."""
+"""The data that a payer signs for a transfer sent by another account, and the signatures that count."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""A transaction's cost: the price of gas with or without EIP-1559, the tip, and the fee for the data."""
+"""A transaction's cost: gas price with and without EIP-1559, tip, and data fee."""
 
 from typing import Any
 
@@ -115,7 +115,7 @@ PLAIN = Fees(max_fee=2, priority_fee=1, block_gas=30_000_000)
 
 
 def test_token_transfer_covers_a_recipient_that_was_emptied() -> None:
-    """Measured: a transfer to a holder takes 43,401 gas, and 17,100 more if its balance is zero by then."""
+    """Measured gas: 43,401 for a transfer to an account with a balance, and 17,100 more if its balance is zero."""
     assert building.gas_limit(wallet(10**9), PLAIN, 1, CALL, is_token_transfer=True) == 63_401
     assert building.gas_limit(wallet(10**9), PLAIN, 1, CALL) == 54_251
 

@@ -1,4 +1,4 @@
-"""An unsigned EVM transaction says what to sign; the wallet chooses its nonce."""
+"""An unsigned EVM transaction contains everything to sign except the nonce, which the wallet chooses."""
 
 from chains.client import EvmCall
 from chains.families.evm.building.fees import Fees
@@ -9,7 +9,7 @@ WALLET = "0x" + "bb" * 20
 
 
 def test_unsigned_transaction_leaves_the_nonce_to_the_wallet() -> None:
-    """So it never expires by itself: the wallet can sign it at any later time."""
+    """Without a nonce, the transaction never expires. The wallet can sign it at any later time."""
     call = EvmCall(to=TOKEN, data=b"\x01", value=0)
     built = unsigned(call, sender=WALLET, chain_id=8453, gas=50_000, fees=Fees(3, 1, 30_000_000))
     assert built == {

@@ -1,4 +1,4 @@
-"""Addresses of deposits follow from the request and the recipient alone."""
+"""A deposit address depends only on the request and the recipient."""
 
 from uuid import UUID
 
@@ -56,7 +56,10 @@ def test_deposit_names_all_that_its_address_follows_from() -> None:
 
 
 def test_shipped_addresses_never_change() -> None:
-    """Money may still be sent to addresses that were shown: a new factory needs a new field, not a new constant."""
+    """Customers may still send money to addresses that were shown.
+
+    A new factory needs a new field, not a new constant.
+    """
     assert FACTORY == "0xc29d159942722399849F7575503fBd827902b879"
     assert deposit_of(RECIPIENT, REQUEST).address == "0x9e6fE43dC6f7daa1349809Eb0b6f6BA4bAa330D8"
 

@@ -1,4 +1,4 @@
-"""What addresses received of the native coin: balances of one block, plus what was swept up to it."""
+"""The native coin that addresses received: their balances in a block, plus everything swept up to that block."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,11 +30,12 @@ def swept(block: int, forwarder: str, amount: int) -> dict[str, Any]:
 
 @dataclass
 class Node:
-    """A node whose block 100 has this hash, balances and sweeps; it returns the logs of `widest` blocks at once.
+    """A node whose block 100 has this hash, balances and sweeps. It returns the logs of at most `widest` blocks
+    at once.
 
     It rejects queries with more than `most` results.
 
-    It ignores state overrides without `overrides`, and rejects them if that is None.
+    If `overrides` is false, it ignores state overrides. If it is None, it rejects them.
     """
 
     hashes: list[str] = field(default_factory=lambda: [HASH])
@@ -168,9 +169,7 @@ def test_ten_thousand_balances_are_read_in_one_round_trip() -> None:
     read = coins_received(asked, addresses, since_block=1, at_block=100)
     assert sum(read.amounts.values()) == 10_000
     assert [method for method, _ in node.calls].count("eth_call") == 10
-    assert (
-        len(node.calls) <= 10 + 20 + 2
-    )  # the calls in one batch, the queries of sweeps, the block before and after
+    assert len(node.calls) <= 10 + 20 + 2  # calls, sweep queries, block before and after
 
 
 def agreed(*nodes: Node) -> CoinsReceived:

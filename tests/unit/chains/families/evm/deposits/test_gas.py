@@ -1,4 +1,4 @@
-"""Each call's gas is estimated; a call that the node rejects has no estimate and hides no other."""
+"""Each call's gas is estimated. If the node rejects a call, the other calls still have an estimate."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Balances of many addresses are read in batches; a token that returns none hides no other balance."""
+"""Balances of many addresses are read in batches. If a token returns no balance, the others are still read."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A node that can't rehearse a deposit address shows nothing: neither that it works nor that it doesn't."""
+"""If a node can't rehearse a deposit address, it proves nothing: neither that the address works nor that it doesn't."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ BUSY = RpcFault(-32005, "too many requests")
 
 @dataclass
 class Node:
-    """A node on which all is well, but for what a test sets."""
+    """A node without faults, except those that a test sets."""
 
     recipient_code: Any = "0x"
     factory_code: Any = "0x" + SHIPPED.code.hex()

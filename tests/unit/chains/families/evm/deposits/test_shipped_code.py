@@ -1,4 +1,4 @@
-"""The committed code of the contracts, instruction by instruction."""
+"""Checks of the contracts' committed code, instruction by instruction."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from chains.families.evm.deposits.shipped import FACTORY, FORWARDER
 
 CREATE2, STATICCALL, CALL = 0xF5, 0xFA, 0xF1
-# CREATE, CALLCODE, DELEGATECALL, SELFDESTRUCT; and PUSH0, which some chains don't know.
+# CREATE, CALLCODE, DELEGATECALL and SELFDESTRUCT. And PUSH0, which some chains lack.
 NEVER = {0xF0, 0xF2, 0xF4, 0xFF, 0x5F}
 PUSH1, PUSH32 = 0x60, 0x7F
-# ORIGIN, CALLER, GASPRICE, and what differs by block or chain: BLOCKHASH to CHAINID.
+# ORIGIN, CALLER, GASPRICE, and instructions that depend on the block or the chain: BLOCKHASH to CHAINID.
 SURROUNDINGS = {0x32, 0x33, 0x3A, *range(0x40, 0x47)}
 SLOAD, SSTORE, TLOAD, TSTORE = 0x54, 0x55, 0x5C, 0x5D
 LARGEST_CODE = 24_576  # EIP-170
@@ -26,7 +26,7 @@ def instructions(code: bytes) -> Iterator[int]:
 def test_forwarder_has_two_calls_and_no_other_way_out() -> None:
     counts = Counter(instructions(FORWARDER.code))
     assert counts.keys().isdisjoint({*NEVER, CREATE2, SLOAD, SSTORE, TLOAD, TSTORE})
-    # One to the recipient, one to the token; the balance is a static call.
+    # One call to the recipient and one to the token. The balance is read with a static call.
     assert (counts[CALL], counts[STATICCALL]) == (2, 1)
 
 
@@ -48,5 +48,5 @@ def test_factory_deploys_the_shipped_forwarder() -> None:
 
 
 def test_recipient_is_a_part_of_the_forwarders_code() -> None:
-    # Where the recipient will be there are zeros, once for each use.
+    # The code has zeros in place of the recipient, once for each use.
     assert FORWARDER.code.count(b"\x7f" + bytes(32)) == 1

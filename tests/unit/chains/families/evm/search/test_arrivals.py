@@ -1,4 +1,4 @@
-"""One search finds what arrived at very many addresses, in few queries."""
+"""One search finds transfers to very many addresses with few queries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ def log(block: int, to: str, amount: int, *, token: str = TOKEN, hash_: int = 1)
 
 @dataclass
 class Node:
-    """A node with these logs, which takes up to `most` recipients in a query."""
+    """A node with these logs. A query can contain up to `most` recipients."""
 
     logs: Sequence[dict[str, Any]] = ()
     most: int = 10_000
@@ -43,7 +43,7 @@ class Node:
 
     def _result(self, filters: dict[str, Any]) -> Any:
         first, last = int(filters["fromBlock"], 16), int(filters["toBlock"], 16)
-        if len(filters["topics"]) < 3:  # the query that has no results
+        if len(filters["topics"]) < 3:  # this query has no results
             return []
         wanted = set(filters["topics"][2])
         if len(wanted) > self.most:

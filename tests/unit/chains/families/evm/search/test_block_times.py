@@ -1,4 +1,4 @@
-"""The block of a time is found by the blocks' own timestamps, never too late, in few questions."""
+"""The block at a time is found from the blocks' own timestamps with few calls. It is never too late."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -69,7 +69,7 @@ def test_heights_are_kept_and_not_without_end() -> None:
 
 
 def node_with(time_of: Callable[[int], int], head: int = 5000) -> Callable[[Exchange], None]:
-    """Return the behaviour of a node that has so many blocks at these times, and knows nothing else."""
+    """Return the behaviour of a node with blocks at these times. It knows nothing else."""
 
     def behave(exchange: Exchange) -> None:
         results: list[Any] = []

@@ -1,4 +1,4 @@
-"""The search of contracts' logs copes with nodes that return few of them, and reads no other contract's."""
+"""The search for contracts' logs works with nodes that return few logs, and reads only these contracts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ def log(
 
 @dataclass
 class Node:
-    """A node with these logs, which returns none of `most` or more, nor those of the blocks in `broken`."""
+    """A node with these logs. It rejects queries with more than `most` results, or for blocks in `broken`."""
 
     logs: Sequence[dict[str, Any]] = ()
     most: int = 10_000
@@ -46,7 +46,7 @@ class Node:
             raise ChainError("the node is down")
         [(_method, [filters])] = calls
         first, last = int(filters["fromBlock"], 16), int(filters["toBlock"], 16)
-        if filters["topics"]:  # the query that has no results
+        if filters["topics"]:  # this query has no results
             return [[]]
         self.ranges.append((first, last))
         found = [each for each in self.logs if first <= int(each["blockNumber"], 16) <= last]
@@ -72,7 +72,7 @@ def test_words_are_found_in_topics_and_data() -> None:
             log(3, topics=[b"\7" * 32, WORD]),
             log(4, topics=[b"\7" * 32], data=b"\1" * 32 + WORD),
             log(5, data=PREFIX),
-            log(6, data=b"\1" + WORD + b"\1" * 31),  # not a word of its own
+            log(6, data=b"\1" + WORD + b"\1" * 31),  # the id is not aligned to a word
         ]
     )
     found = search(node)

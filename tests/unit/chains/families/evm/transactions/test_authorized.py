@@ -1,4 +1,4 @@
-"""Which transfer an authorization made, by the logs that the token writes beside each other."""
+"""The transfer of an authorization is found by the logs that the token writes next to each other."""
 
 from dataclasses import replace
 from typing import Any
@@ -51,7 +51,7 @@ def found(*logs: dict[str, Any]) -> dict[int, bytes]:
 
 
 def relayed(*logs: dict[str, Any], **different: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a transaction that calls the token with an authorization, and its receipt."""
+    """Return a transaction that calls the token with an authorization, and the transaction's receipt."""
     call = "0x" + BY_VRS.hex() + "00" * 288
     transaction = {"from": RELAYER, "to": TOKEN, "value": "0x0", "input": call, **different}
     return transaction, {"logs": list(logs), "gasUsed": "0xffff"}
@@ -102,7 +102,7 @@ def test_use_with_another_number_of_topics_is_none() -> None:
 
 
 def test_plain_transfer_before_an_authorized_one_is_not_one() -> None:
-    """Otherwise the payer's transfer for one order would be claimed by the authorization for another one."""
+    """Otherwise, the authorization for one request could claim the payer's transfer for another."""
     assert found(moved(), used(), moved(recipient=STRANGER)) == {2: NONCE}
 
 
@@ -115,7 +115,7 @@ def test_authorized_transfer_has_no_reference_and_no_maker() -> None:
         False,
         None,
     )
-    # The relayer appends the reference of another order to the call.
+    # The relayer appends another request's reference to the call.
     with_suffix = "0x" + BY_VRS.hex() + "00" * 288 + REFERENCE.hex()
     [same] = transfers.transfers(*relayed(used(), moved(), input=with_suffix))
     assert same == transfer
@@ -127,7 +127,7 @@ def test_payer_who_sends_the_authorization_makes_no_transfer() -> None:
 
 
 def test_reference_around_an_authorization_claims_nothing() -> None:
-    """A thief's contract calls the token, and pretends that its own call moved the money."""
+    """A thief's contract calls the token, and claims that its own call moved the money."""
     transfer_call = encode_call("transfer", bytes.fromhex(RECIPIENT[2:]), 7) + REFERENCE
     transaction, receipt = relayed(used(), moved(), input="0x" + transfer_call.hex(), **{"from": PAYER})
     logs = [{**log, "position": "0x0"} for log in receipt["logs"]]

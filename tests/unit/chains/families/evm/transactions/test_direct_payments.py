@@ -1,4 +1,7 @@
-"""Only where a transaction shows all that it moved is it not traced; anything else might hide another's payment."""
+"""A transaction needs no trace only if it shows everything that it moved.
+
+Any other might hide another customer's payment.
+"""
 
 from typing import Any
 
@@ -54,7 +57,7 @@ def test_a_tokens_transfer_with_one_log_of_it_shows_all(
         (sent(PAY, OTHER), [log(PAYER, PAYEE, 10)]),
         (sent(PAY[:40]), [log(PAYER, PAYEE, 10)]),
         (sent(PAY), [log(PAYER, OTHER, 10)]),
-        # Another's payment, made in the middle of it or in its place.
+        # Another customer's payment, made during this one or in its place.
         (sent(PAY), [log(VICTIM, PAYEE, 10)]),
         (sent(PAY_FROM), [log(PAYER, PAYEE, 10)]),
         (sent(PAY), [log(VICTIM, PAYEE, 99), log(PAYER, PAYEE, 10)]),
@@ -62,7 +65,7 @@ def test_a_tokens_transfer_with_one_log_of_it_shows_all(
         (sent(PAY), [log(PAYER, PAYEE, 11)]),
         (sent(PAY), [log(PAYER, PAYEE, 10), log(VICTIM, PAYEE, 10, OTHER)]),
         (sent(PAY), [log(PAYER, PAYEE, 10), EVENT]),
-        # What a hook of the payee sends on, maybe with a reference of its own.
+        # Money that a hook of the recipient forwards, perhaps with its own reference.
         (sent(PAY), [log(PAYER, PAYEE, 10), log(PAYEE, OTHER, 10)]),
     ],
     ids=range(14),
@@ -83,7 +86,7 @@ def test_anything_more_or_else_is_worth_a_trace(
         (bytes(8) + b"r" * 8, 21_000 + 8 * 4 + 8 * 16, False),
         (REFERENCE, 21_000, True),
         (b"r" * 1000, 21_000 + 1000 * 16, False),
-        # The floor of EIP-7623 hides what code used below it.
+        # EIP-7623 charges a minimum of gas, which hides how much the code used below it.
         (b"r" * 1000, 21_000 + 1000 * 40, True),
     ],
     ids=range(8),
@@ -107,8 +110,8 @@ def test_a_malformed_receipt_is_not_worth_a_trace(receipt: dict[str, Any]) -> No
     [
         (sent(PAY), PAYER, True),
         (sent(PAY), VICTIM, False),
-        (sent(PAY_FROM), VICTIM, False),  # moved by an allowance
-        (sent(b"batch", PAYER), PAYER, False),  # an account with code of its own (EIP-7702)
+        (sent(PAY_FROM), VICTIM, False),  # moved with an allowance
+        (sent(b"batch", PAYER), PAYER, False),  # an account with its own code (EIP-7702)
         (sent(b"fill", OTHER), PAYER, False),
         (sent(b"handleOps", OTHER), VICTIM, False),
     ],
@@ -135,7 +138,7 @@ def test_token_interest_logged_beside_payment_is_not_claimed() -> None:
 
 
 def test_repeated_logs_between_same_accounts_bind_no_transfer() -> None:
-    """One may be another movement's: a hook of the token may have had a pool take the payer's tokens."""
+    """One log may belong to another payment. A hook of the token may have made a pool take the payer's tokens."""
     moved = transfers(
         sent(PAY), {"logs": [log(PAYER, PAYEE, 10), log(PAYER, PAYEE, 10)], "gasUsed": "0xcab2"}
     )
@@ -149,7 +152,7 @@ def test_no_more_is_claimed_than_the_call_names() -> None:
 
 @pytest.mark.parametrize("kind", [0x71, 0x7E, 0x7F])
 def test_transaction_run_by_sender_code_is_unbound_untraced(kind: int) -> None:
-    """Of a type that is not Ethereum's: it may say that it pays, and have a pool pay instead."""
+    """The transaction's type is not Ethereum's. It may look like a payment, but have a pool pay."""
     receipt = {"logs": [log(PAYER, PAYEE, 10)], "gasUsed": "0xcab2"}
     pays = {**sent(PAY), "type": hex(kind)}
     assert needs_trace(pays, receipt)

@@ -1,4 +1,4 @@
-"""What a transaction's own bytes promise, and a digest by which a replacement with the same effect is known."""
+"""The transfers that a transaction's bytes promise, and a digest that recognises replacements with the same effect."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The network fee is read from the receipt, or it is unknown: it is never a part of what was paid."""
+"""The network fee is read from the receipt, or unknown. It is never part of the paid amount."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Oversized transactions are read one at a time, and the memory of what was read is bounded."""
+"""Oversized transactions are read one at a time, and the results use limited memory."""
 
 import threading
 from datetime import UTC, datetime

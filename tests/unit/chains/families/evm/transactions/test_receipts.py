@@ -1,4 +1,4 @@
-"""Only a Transfer log of exactly the right shape counts, with the reference directly after the arguments."""
+"""Only a Transfer log with the exact shape counts. Its reference is directly after the call's arguments."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ REFERENCE = bytes(range(16))
 
 
 def reference_of(transfer: Transfer) -> bytes | None:
-    """Return the one reference that a transfer on EVM can carry."""
+    """Return the transfer's reference. On EVM, a transfer can have one at most."""
     assert len(transfer.references) <= 1
     return next(iter(transfer.references), None)
 
@@ -41,7 +41,10 @@ def test_log_of_the_right_shape_is_a_transfer() -> None:
 
 
 def test_transfer_keeps_its_slot_after_a_reorganisation() -> None:
-    """Its index in the block depends on what else is mined there; what was credited must not be credited again."""
+    """A log's index in its block depends on other transactions.
+
+    With the index as slot, a transfer could be credited twice.
+    """
     before, after = ([log(logIndex=hex(index)), log(logIndex=hex(index + 1))] for index in (0, 40))
     assert [transfer.slot for transfer in read(*before)] == [transfer.slot for transfer in read(*after)]
 
@@ -60,7 +63,7 @@ TOPICS = log()["topics"]
         {
             "topics": ["0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925", *TOPICS[1:]]
         },  # Approval
-        {"topics": [TOPICS[0], TOPICS[1], "0x01" + TOPICS[2][4:]]},  # more than an address
+        {"topics": [TOPICS[0], TOPICS[1], "0x01" + TOPICS[2][4:]]},  # longer than an address
         {"topics": [TOPICS[0], "0x" + "ff" * 32, TOPICS[2]]},
         {"topics": [TOPICS[0], TOPICS[1][:-2], TOPICS[2]]},
         {"data": "0x"},
@@ -79,12 +82,12 @@ def test_log_of_another_shape_is_skipped_and_spoils_nothing(different: dict[str,
 @pytest.mark.parametrize(
     "transaction",
     [
-        {"to": "0x" + "44" * 20},  # another contract was called
-        {"to": None},  # a contract was created
+        {"to": "0x" + "44" * 20},  # calls another contract
+        {"to": None},  # creates a contract
         {"input": "0x"},
         {"input": "0x" + REFERENCE.hex()},
         {"input": "0x095ea7b3" + word(int(RECIPIENT, 16)) + word(7) + REFERENCE.hex()},  # approve
-        {"input": "0xa9059cbb" + word(int(PAYER, 16)) + word(7) + REFERENCE.hex()},  # it paid another address
+        {"input": "0xa9059cbb" + word(int(PAYER, 16)) + word(7) + REFERENCE.hex()},  # pays another address
         {"input": "0xa9059cbb" + "01" + word(int(RECIPIENT, 16))[2:] + word(7) + REFERENCE.hex()},
         {"input": "0xa9059cbb" + word(int(RECIPIENT, 16)) + word(7) + REFERENCE.hex()[:-2]},
     ],

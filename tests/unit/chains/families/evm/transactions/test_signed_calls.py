@@ -1,4 +1,4 @@
-"""Without a trace only what a payer signed is read, where it stands by the ABI and nowhere else, at a bounded cost."""
+"""Without a trace, only a payer's signed call is read, strictly by the ABI and at a limited cost."""
 
 import random
 import time
@@ -80,7 +80,7 @@ def test_what_a_safe_executes_is_read_once_it_logs_that_it_did() -> None:
 
 
 def test_what_else_an_account_logs_says_that_something_else_ran() -> None:
-    """Such as a failed execution, a module's, an upgrade."""
+    """For example, a failed execution, a module's execution or an upgrade."""
     assert read(SAFE, execution(TOKEN, PAY), DONE, Log(SAFE, (b"f" * 32,), b"")) == []
     assert read(SAFE, execution(TOKEN, PAY), DONE, Log(SAFE, (), b"")) == []
     data = handle_ops(operation(SAFE, CALL))
@@ -151,20 +151,20 @@ BUNDLE = handle_ops(operation(SAFE, CALL))
 @pytest.mark.parametrize(
     ("to", "data", "logs"),
     [
-        (SAFE, BUNDLE, [BEGUN, ended(SAFE)]),  # another contract was called
-        (SAFE, BUNDLE, [Log(SAFE, BEGUN.topics, b""), ended(SAFE, by=SAFE)]),  # and plays the EntryPoint
-        (ENTRY_POINT, BUNDLE, [BEGUN, ended(SAFE, by=SAFE)]),  # another contract tells of it
+        (SAFE, BUNDLE, [BEGUN, ended(SAFE)]),  # the transaction called another contract
+        (SAFE, BUNDLE, [Log(SAFE, BEGUN.topics, b""), ended(SAFE, by=SAFE)]),  # which imitates the EntryPoint
+        (ENTRY_POINT, BUNDLE, [BEGUN, ended(SAFE, by=SAFE)]),  # another contract wrote the log
         (ENTRY_POINT, BUNDLE, [ended(SAFE)]),
         (ENTRY_POINT, BUNDLE, [ended(SAFE), BEGUN]),
         (ENTRY_POINT, BUNDLE, [BEGUN, BEGUN, ended(SAFE)]),
-        (ENTRY_POINT, BUNDLE, [BEGUN, ended(SAFE), ended(SAFE)]),  # one more than were asked for
+        (ENTRY_POINT, BUNDLE, [BEGUN, ended(SAFE), ended(SAFE)]),  # more logs than operations
         (ENTRY_POINT, BUNDLE, [BEGUN, ended(OTHER_SAFE)]),
         (ENTRY_POINT, BUNDLE, [BEGUN, ended(SAFE, 1)]),
         (ENTRY_POINT, BUNDLE, [BEGUN, ended(SAFE, success=False)]),
         (ENTRY_POINT, execution(TOKEN, PAY), [BEGUN, ended(SAFE), DONE]),
         (ENTRY_POINT, BUNDLE[: len(BUNDLE) // 2], [BEGUN, ended(SAFE)]),
-        (SAFE, execution(TOKEN, PAY), [DONE, ended(SAFE)]),  # a Safe around a bundle
-        (TOKEN, PAY, [ended(SAFE)]),  # a token around one
+        (SAFE, execution(TOKEN, PAY), [DONE, ended(SAFE)]),  # a Safe's call around a bundle
+        (TOKEN, PAY, [ended(SAFE)]),  # a token's call around a bundle
     ],
     ids=range(14),
 )
@@ -173,7 +173,7 @@ def test_bundle_events_not_matching_operations_sign_nothing(to: str, data: bytes
 
 
 def test_account_with_two_bundled_operations_has_neither_read() -> None:
-    """One of them may change the account's code for the other."""
+    """One of the operations may change the account's code for the other."""
     data = handle_ops(operation(SAFE, CALL), operation(OTHER_SAFE, CALL), operation(SAFE, CALL, 1))
     logs = [BEGUN, ended(SAFE), ended(OTHER_SAFE), ended(SAFE, 1)]
     assert [part.account for part in executions(RELAYER, ENTRY_POINT, data, logs)] == [OTHER_SAFE]
@@ -184,7 +184,7 @@ def test_an_operation_with_code_of_others_in_it_is_not_read() -> None:
         (b"", b"", True),
         (b"p" * 52, b"", False),
         (b"", b"i" * 24, False),
-        (b"", bytes.fromhex("7702"), True),  # an EIP-7702 account says so, with nothing to run
+        (b"", bytes.fromhex("7702"), True),  # an EIP-7702 marker without code to run
         (b"", bytes.fromhex("7702").ljust(24, b"\0"), False),
     ):
         body = (SAFE, 0, init_code, CALL, bytes(32), 0, bytes(32), paymaster, b"")
@@ -192,7 +192,7 @@ def test_an_operation_with_code_of_others_in_it_is_not_read() -> None:
 
 
 def test_a_log_of_another_operation_is_not_bound() -> None:
-    """The first operation's call would fit the log, but it is the second, of an unknown shape, that wrote it."""
+    """The first operation's call matches the log. But the second operation, whose shape is unknown, wrote it."""
     unknown = call_data("run(address,uint256,bytes)", TOKEN, 0, transfer_data(PAYEE, 7))
     data = handle_ops(operation(SAFE, CALL), operation(OTHER_SAFE, unknown, 1))
     paid = Log(TOKEN, (TRANSFER_TOPIC, word(SAFE), word(PAYEE)), (7).to_bytes(32))
@@ -214,10 +214,10 @@ def test_a_log_of_another_operation_is_not_bound() -> None:
         ([PAID], [7], True),
         ([PAID, PAID], [7, 7], True),
         ([PAID], [7, 7], False),  # one more movement
-        ([PAID, PAID], [7], False),  # one that returned false
-        ([PAID], [6], False),  # a fee, or another's
+        ([PAID, PAID], [7], False),  # one transfer returned false
+        ([PAID], [6], False),  # a fee, or another payment's log
         ([PAID, (TOKEN, 0, call_data("approve(address,uint256)", PAYEE, 1))], [7], True),
-        ([PAID, (LIBRARY, 0, b"fill")], [7], False),  # code that is not known
+        ([PAID, (LIBRARY, 0, b"fill")], [7], False),  # unknown code
         ([PAID, (TOKEN, 0, b"sync")], [7], False),
         ([(TOKEN, 1, PAY)], [7], False),
     ],
@@ -279,7 +279,7 @@ def test_garbage_is_passed_over(data: bytes, selector: bytes) -> None:
 
 @pytest.mark.parametrize("seed", range(200))
 def test_a_transaction_with_bytes_changed_signs_nothing_new(seed: int) -> None:
-    """Wherever bytes are changed, what is read pays with the signed call's bytes or is not there."""
+    """Whichever bytes are changed, a payment is either read from the signed call's own bytes or not read."""
     chance = random.Random(seed)
     good = bytearray(execution(TOKEN, transfer_data(PAYEE, 7), signatures=b"s" * 65 + REFERENCE) + REFERENCE)
     for _ in range(chance.randint(1, 3)):
@@ -290,12 +290,12 @@ def test_a_transaction_with_bytes_changed_signs_nothing_new(seed: int) -> None:
 
 
 def pointing(count: int) -> bytes:
-    """Return a bundle each of whose `count` operations points to the same `count` calls."""
+    """Return a bundle with `count` operations that all point to the same `count` calls."""
     calls = call_data("executeBatch((address,uint256,bytes)[])", [(TOKEN, 0, PAY)])
     call = calls[4 + 3 * 32 :]
     batch = calls[:4] + (32).to_bytes(32) + count.to_bytes(32) + (32 * count).to_bytes(32) * count + call
     bodies = [handle_ops(operation(account(number), batch))[4 + 4 * 32 :] for number in range(2)]
-    # The first operation is by an account of its own, all others are the same bytes.
+    # The first operation belongs to another account. All others are the same bytes.
     places = [32 * count] + [32 * count + len(bodies[0])] * (count - 1)
     return (
         BUNDLE[:4] + (64).to_bytes(32) + bytes(32) + count.to_bytes(32)
@@ -316,7 +316,7 @@ def test_many_pointers_to_the_same_bytes_cost_little() -> None:
 
 
 def test_batch_that_repeats_its_bytes_mentions_nothing() -> None:
-    """A thousand calls can point to the same arguments: copying each would cost a thousand times their size."""
+    """A thousand calls can point to the same arguments. Copies of them would need a thousand times their size."""
     repeated = execution_of(*[(TOKEN, 0, b"x" * 100)] * 10)
     assert [mention.data for mention in mentioned(repeated, size=10_000)] == [b"x" * 100] * 10
     assert mentioned(repeated, size=999) == ()

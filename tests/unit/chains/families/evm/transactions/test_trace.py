@@ -1,4 +1,4 @@
-"""A trace is read without trust in the sender or the node: bounded, and each transfer once."""
+"""Neither the sender nor the node can misuse a trace: it is limited, and each transfer counts once."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def values(trace: Trace) -> list[tuple[str, int]]:
 
 
 def test_slot_ignores_calls_that_move_nothing() -> None:
-    """Nodes differ in whether they show calls to precompiled contracts: one transfer may never have two names."""
+    """Some nodes show calls to precompiled contracts, others don't. A transfer must have the same slot on both."""
     pay = frame(B, C, 5)
     precompiled = frame(B, "0x" + "00" * 19 + "01")
     static = {**frame(B, C), "type": "STATICCALL"}
@@ -146,7 +146,7 @@ def references(tree: dict[str, Any], *logs: dict[str, Any]) -> list[tuple[bytes,
 
 
 def test_logs_are_distinguished_by_position_among_calls() -> None:
-    """The outer call logs, then makes the inner one, then logs again: three equal logs, of two calls."""
+    """The outer call logs, makes the inner call, and logs again. The three equal logs belong to two calls."""
     inner = frame(TOKEN, TOKEN, 0, pulling(B, C, 1, OTHER), logs=[log(B, C, 1, position="0x0")])
     tree = frame(
         B, TOKEN, 0, paying(C, 1, REFERENCE),
@@ -164,19 +164,19 @@ def test_logs_of_a_delegatecall_belong_to_its_caller() -> None:
 
 
 def test_only_logs_to_the_recipient_of_a_call_are_bound() -> None:
-    """A fee goes to the token's collector in the very call that pays: its reference is not for him."""
+    """The call that pays also pays a fee to the token's collector. The reference doesn't belong to the fee."""
     call = frame(B, TOKEN, 0, paying(C, 10, REFERENCE), logs=[log(B, A, 1), log(B, C, 9)])
     assert references(frame(A, B, calls=[call]), log(B, A, 1), log(B, C, 9)) == [(), (REFERENCE,)]
 
 
 def test_log_caused_by_another_call_is_not_bound() -> None:
-    """The carrying call goes to a contract that borrows code and logs in a name that is not its own address."""
+    """The call with the reference goes to a contract. It borrows code, and its logs name another address."""
     call = frame(B, A, 0, paying(C, 9, REFERENCE), logs=[log(B, C, 9)])
     assert references(frame(A, B, calls=[call]), log(B, C, 9)) == [()]
 
 
 def test_logs_of_a_call_count_up_to_the_amount_it_names() -> None:
-    """A lending token logs its interest in the call that pays, from the payer or as a mint."""
+    """A lending token logs its interest in the call that pays, as a transfer from the payer or as a mint."""
     call = frame(
         B, TOKEN, 0, paying(C, 10, REFERENCE), logs=[log(ZERO_ADDRESS, C, 99), log(B, C, 7), log(B, C, 99)]
     )
@@ -193,12 +193,12 @@ def test_logs_of_a_call_count_up_to_the_amount_it_names() -> None:
     [
         (frame(B, TOKEN, 0, paying(C, 9, REFERENCE)), log(B, C, 9), (REFERENCE,), B),
         (frame(B, TOKEN, 0, pulling(A, C, 9, REFERENCE)), log(A, C, 9), (REFERENCE,), ""),
-        # Neither the caller's nor the owner's tokens.
+        # The tokens belong neither to the caller nor to the owner.
         (frame(B, TOKEN, 0, paying(C, 9, REFERENCE)), log(A, C, 9), (), ""),
         (frame(B, TOKEN, 0, pulling(A, C, 9, REFERENCE)), log(B, C, 9), (), ""),
-        # A mint, even where the call says that it moves the tokens of no one.
+        # A mint, even if the call's sender argument is the zero address.
         (frame(B, TOKEN, 0, pulling(ZERO_ADDRESS, C, 9, REFERENCE)), log(ZERO_ADDRESS, C, 9), (), ""),
-        # Another function of the token, and code that is not called but created.
+        # Another function of the token. And code that is created instead of called.
         (frame(B, TOKEN, 0, "0xe3ee160e" + "00" * 200), log(B, C, 9), (), ""),
         ({**frame(B, TOKEN, 0, paying(C, 9, REFERENCE)), "type": "CREATE"}, log(B, C, 9), (), ""),
     ],
@@ -212,7 +212,7 @@ def test_log_belongs_to_the_call_of_its_own_sender(
 
 
 def checked(tree: dict[str, Any], *logs: dict[str, Any]) -> Traces_:
-    """Return what is left of a trace beside a receipt with these logs."""
+    """Return the trace after its check against a receipt with these logs."""
     found = Found({"0x1": ({}, {"logs": list(logs)})}, frozenset())
     return facts.checked(found, Traces_({"0x1": read_trace(tree)}, frozenset(), frozenset()))
 
@@ -236,7 +236,7 @@ def test_trace_without_the_logs_counts_as_missing() -> None:
 def test_long_calls_do_not_hide_other_payments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The relayer of a signed payment can put any number of such calls before it."""
+    """The relayer of a signed payment can add any number of such calls before it."""
     monkeypatch.setattr(trace_reading, "_MAX_KEPT_WHOLE", 2000)
     long = [frame(B, C, 0, "0x" + "ab" * 1000)] * 5
     payment, callback = frame(B, A, 7, "0x" + REFERENCE.hex()), frame(B, A, 8)

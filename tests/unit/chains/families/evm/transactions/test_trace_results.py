@@ -1,4 +1,4 @@
-"""Which errors of a node say that it doesn't support traces, and which only that one trace failed."""
+"""Some errors of a node mean that it doesn't support traces. Others mean that only one trace failed."""
 
 import pytest
 

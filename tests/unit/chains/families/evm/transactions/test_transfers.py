@@ -1,4 +1,4 @@
-"""T-04: where native coin is logged as if it were a token (EIP-7708), it is counted by its value alone."""
+"""If native coin is logged like a token (EIP-7708), only its value counts, not the log."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def test_native_coin_of_an_inner_call_is_one_transfer() -> None:
     ("extra", "is_marked"), [(0, False), (15, False), (16, True), (17, False), (32, False)]
 )
 def test_exactly_sixteen_more_bytes_mark_a_transfer(extra: int, is_marked: bool) -> None:
-    """A longer suffix is a wallet's attribution; sixteen bytes name an order."""
+    """A longer suffix is a wallet's attribution. Only exactly sixteen bytes are a reference."""
     suffix = bytes(extra).hex()
     call = "0xa9059cbb" + word(int(RECIPIENT, 16))[2:] + word(7)[2:]
     sent = {"from": PAYER, "to": WALLET, "value": "0x0", "input": call + suffix}

@@ -1,4 +1,4 @@
-"""A transaction that a node shows in a form that can't be parsed is not readable, and no fault of the node."""
+"""If a node returns a transaction in an unknown format, the transaction is unreadable. It is not the node's fault."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def receipt(hash_: str, **different: Any) -> dict[str, Any]:
 
 
 class Node:
-    """A node that shows a plain transaction, and another one as the test says."""
+    """A node with a plain transaction and another one that the test defines."""
 
     def __init__(self, odd_transaction: Any, odd_receipt: Any, finalized: Any = None) -> None:
         self.transactions = {PLAIN: transaction(PLAIN), ODD: odd_transaction}

@@ -1,4 +1,4 @@
-"""What a wallet may change in a transaction whose fee the operator's account pays, and what makes it unfit."""
+"""The changes that a wallet may make in a sponsored transaction, and those that make it unfit."""
 
 import base64
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ _MEMORY_WRITE, _MEMORY_CLOSE, _ACCOUNT_INFO, _CLOCK, _MERKLE_TREE, _TREE_CONFIG 
 
 @dataclass
 class Case:
-    """A transaction that was built for a payer without SOL, whose recipient has no token account."""
+    """A transaction for a payer without SOL. Its recipient has no token account."""
 
     sponsor: Keypair = field(default_factory=Keypair)
     payer: Keypair = field(default_factory=Keypair)
@@ -60,7 +60,7 @@ class Case:
         return read_signed(base64.b64decode(self.built), text, payer, sponsor).transaction
 
     def problem(self, message: MessageV0 | str) -> str:
-        """Return why the transaction is unfit, once the payer has signed the message."""
+        """Have the payer sign the message; return the reason why it is unfit."""
         text = message if isinstance(message, str) else sign_message(message, self.payer)
         with pytest.raises(SignatureError) as caught:
             self.read(text)
@@ -221,7 +221,7 @@ def test_another_blockhash_is_rejected() -> None:
     [
         ([set_compute_unit_limit(100_000), set_compute_unit_price(400_001)], "too high"),
         ([set_compute_unit_price(2**64 - 1)], "too high"),
-        # Without a limit, the most that a transaction may use counts.
+        # Without a compute limit, the maximum for a transaction applies.
         ([set_compute_unit_price(50_000)], "too high"),
         ([set_compute_unit_limit(1), set_compute_unit_limit(2)], "set twice"),
         ([set_compute_unit_price(1), set_compute_unit_price(1)], "set twice"),

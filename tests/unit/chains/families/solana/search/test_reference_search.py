@@ -1,4 +1,4 @@
-"""Reference search finds every payment among any other transactions with its key, and nothing else."""
+"""Reference search finds every payment among other transactions with the same key, and nothing else."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ NOWHERE = "1" * 32
 
 @dataclass
 class Entry:
-    """A transaction on a reference's key."""
+    """A transaction in the list of a reference's key."""
 
     signature: str
     pays: int
@@ -34,7 +34,10 @@ class Entry:
 
 @dataclass
 class Node:
-    """A node that lists transactions as Solana's do, and shows them but for those in `silent` and `poison`."""
+    """A node that lists transactions as Solana nodes do.
+
+    It returns all of them except those in `silent` and `poison`.
+    """
 
     lists: dict[str, list[Entry]] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
@@ -45,7 +48,7 @@ class Node:
     most_in_a_page: int = 1000
 
     def add(self, watch: Watch, pays: int = 0, **different: Any) -> str:
-        """Put a new transaction on the watch's key; return its signature."""
+        """Add a new transaction to the watch's key; return its signature."""
         entry = Entry(str(Signature.new_unique()), pays, **different)
         self.lists.setdefault(reference_key(watch.reference), []).insert(0, entry)
         return entry.signature

@@ -1,4 +1,4 @@
-"""Base58 of any length is read back, and other text is rejected."""
+"""Base58 of any length is decoded to the same bytes. Other text is rejected."""
 
 import pytest
 

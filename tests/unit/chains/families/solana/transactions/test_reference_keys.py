@@ -1,4 +1,4 @@
-"""A reference is written as a key and read back; no other key is a reference."""
+"""A reference converts to a key and back. No other key is a reference."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Whatever a thief puts into one transaction, its reference claims no more than the thief itself lost."""
+"""A thief can build any transaction. The thief's reference never claims more than the thief lost in it."""
 
 import os
 from dataclasses import dataclass
@@ -16,7 +16,10 @@ _OWNERS = {"merchant": "merchant", "spare": "merchant", "opened": "merchant"}
 
 @dataclass(frozen=True)
 class Step:
-    """`amount` goes from one account to another (None: it is minted), within a program's call or not."""
+    """Move `amount` from one account to another, within a program's call or not.
+
+    If `source` is None, it is minted.
+    """
 
     source: str | None
     target: str
@@ -26,7 +29,7 @@ class Step:
 
 
 def steps() -> st.SearchStrategy[list[Step]]:
-    """Anything but a gift to the thief, which would be its own money."""
+    """Return all steps except gifts to the thief, which would be the thief's own money."""
     step = st.builds(
         Step,
         st.sampled_from([None, *_ACCOUNTS]),
@@ -43,7 +46,7 @@ def _owner(account: str) -> str:
 
 
 def play(attempted: list[Step]) -> tuple[list[Step], dict[str, int]]:
-    """Return the steps that there is money for, and what each account holds after them."""
+    """Return the steps for which there is enough money, and each account's balance after them."""
     held = dict.fromkeys(_ACCOUNTS, START) | {"opened": 0}
     done = []
     for step in attempted:
@@ -57,7 +60,7 @@ def play(attempted: list[Step]) -> tuple[list[Step], dict[str, int]]:
 
 
 def read(done: list[Step], after: dict[str, int], reference: bytes) -> list[Transfer]:
-    """Return what the client reads from that transaction."""
+    """Return the transfers that the client reads from a transaction with these steps."""
     mint = address()
     owners = {owner: address() for owner in ("merchant", "thief", "bridge")}
     ledger, keys = Ledger([owners["thief"], owners["merchant"], owners["bridge"]]), {}

@@ -1,4 +1,4 @@
-"""The fee that a Token-2022 mint keeps is never claimed, even if a delivery beside it makes up for it."""
+"""A Token-2022 mint's fee can't be claimed, even if a delivery in the same transaction adds the same amount."""
 
 import os
 import struct
@@ -26,7 +26,7 @@ TENTH = MintFee(Rate(0, 2**64 - 1, 1000), Rate(0, 2**64 - 1, 1000))
 
 
 def token_2022_payment(gained: int) -> tuple[Ledger, str, str, str, str, str]:
-    """Return the ledger, the mint, the customer and the merchant with their accounts."""
+    """Return the ledger and the mint, and the customer and the merchant with their accounts."""
     mint, customer, merchant = (address() for _ in range(3))
     ledger = Ledger([customer], program=TOKEN_2022)
     source = ledger.holds(customer, mint, 100, 90)
@@ -69,7 +69,7 @@ def test_transfer_without_fee_is_capped_by_the_gain() -> None:
 @pytest.mark.parametrize(
     ("epoch", "fee"),
     [
-        (4, 20),  # before the older one: either may have been changed since
+        (4, 20),  # starts before the older fee: either may have changed since
         (5, 10),
         (6, 10),
         (7, 20),

@@ -1,4 +1,4 @@
-"""A reference and a proof claim a top-level transfer alone, at most what it brought and what its account gained."""
+"""A reference or proof claims only a top-level transfer: at most its amount, and at most its account's gain."""
 
 import os
 import struct
@@ -23,7 +23,7 @@ from tests.support.solana.answers import (
 
 @dataclass
 class Scene:
-    """A customer who pays a merchant's associated account, and a bridge with something for a victim."""
+    """A customer pays a merchant's associated account, and a bridge has money for another customer's payment."""
 
     customer: str = field(default_factory=address)
     merchant: str = field(default_factory=address)
@@ -35,7 +35,7 @@ class Scene:
         self.ledger = Ledger([self.customer])
 
     def accounts(self, paid: int, gained: int, delivered: int = 0) -> tuple[str, str, str]:
-        """Set balances: what the customer paid, the merchant gained and the bridge delivered; return their accounts."""
+        """Set the customer's payment, the merchant's gain, and the bridge's delivery; return their accounts."""
         return (
             self.ledger.holds(self.customer, self.mint, 100, 100 - paid),
             self.ledger.holds(self.merchant, self.mint, 3, 3 + gained),
@@ -88,7 +88,7 @@ def test_small_transfer_claims_only_itself_beside_a_delivery(scene: Scene) -> No
 
 
 def test_no_reference_counts_on_a_transfer_that_a_program_makes(scene: Scene) -> None:
-    """The program forwards the accounts that a stranger's payment has, with a reference of its caller's."""
+    """A program forwards the accounts of a stranger's payment, with a reference of the program's caller."""
     source, target, _ = scene.accounts(10, 10)
     inner = move(source, scene.mint, target, scene.customer, 10, scene.reference)
     [moved] = scene.read(Call(program(), inner.accounts, b"forward", [(inner, 2)]))
@@ -140,7 +140,7 @@ def test_several_accounts_of_the_recipient_share_its_own_loss(scene: Scene) -> N
 
 
 def test_delivery_does_not_offset_tokens_the_recipient_sent(scene: Scene) -> None:
-    """The merchant's money goes out and comes back with a reference, while a bridge brings a victim's."""
+    """The merchant's money leaves and returns with a reference, while a bridge delivers a victim's payment."""
     source, target, pool = scene.accounts(0, 10, delivered=10)
     out = move(target, scene.mint, source, scene.merchant, 10)
     back = move(source, scene.mint, target, scene.customer, 10, scene.reference)
@@ -279,7 +279,7 @@ def test_coin_by_a_derived_key_is_no_payment_of_that_key(scene: Scene) -> None:
 
 
 def test_a_closed_account_delivers_its_lamports(scene: Scene) -> None:
-    """As bridges deliver native coin: wrapped into an account that is closed to the recipient."""
+    """Bridges deliver native coin like this: wrapped into an account that is then closed to the recipient."""
     pool = scene.ledger.holds(scene.bridge, WRAPPED_SOL, 900, 890)
     temporary = address()
     scene.ledger.lamports = {temporary: (7, 0), pool: (905, 895), scene.merchant: (0, 17)}

@@ -1,4 +1,4 @@
-"""Lamports that arrive without an instruction that names them are reported once, and claimed by no reference."""
+"""Lamports that arrive without a transfer instruction are reported once. No reference claims them."""
 
 import os
 import struct
@@ -12,7 +12,7 @@ SOL = 10**9
 
 
 def balanced(before_and_after: dict[str, tuple[int, int]]) -> tuple[Ledger, str]:
-    """Return a ledger whose first signer pays for the transaction, and that signer."""
+    """Return a ledger and its first signer, who pays for the transaction."""
     customer = address()
     return Ledger([customer], lamports={customer: (SOL, SOL), **before_and_after}), customer
 

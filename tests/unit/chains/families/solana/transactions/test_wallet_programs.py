@@ -1,4 +1,4 @@
-"""A wallet program's own transfer out of a vault counts like a top-level one: its members approved it."""
+"""A wallet program's transfer from a vault counts like a top-level transfer, because its members approved it."""
 
 import os
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ EACH = [(wallet, name) for wallet, names in EXECUTE.items() for name in names]
 
 
 def vault_of(wallet: str, multisig: str, index: int = 1) -> str:
-    """The address from the programs' own seeds."""
+    """Return the vault's address, derived from the program's own seeds."""
     key = bytes(Pubkey.from_string(multisig))
     seeds = {
         SQUADS_V3: [b"squad", key, index.to_bytes(4, "little"), b"authority"],
@@ -29,7 +29,7 @@ def vault_of(wallet: str, multisig: str, index: int = 1) -> str:
 
 @dataclass
 class Payment:
-    """A vault pays a merchant 10 tokens with a reference, executed by a member."""
+    """A vault pays a merchant 10 tokens with a reference. A member executes the payment."""
 
     wallet: str
     name: str

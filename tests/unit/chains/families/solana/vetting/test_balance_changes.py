@@ -1,4 +1,4 @@
-"""What a transaction may do to a wallet, case by case: the price, its fees, deposits, and nothing else."""
+"""The changes that a transaction may make to a wallet: the price, its fees, deposits, and nothing else."""
 
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +10,7 @@ from chains.families.solana.accounts import SYSTEM, TOKEN, WRAPPED_SOL, Account
 from chains.families.solana.vetting.balance_changes import RENT_ALLOWANCE, Accounts, excess
 from demo.solana.ledger import known_key
 
-# The same in each process: tests are named by them.
+# These keys are the same in each process, because tests are named after them.
 OWNER, THIEF, USDC, OTHER = (str(known_key(name).pubkey()) for name in ("owner", "thief", "usdc", "other"))
 SPENT, SPARE, WRAPPED, NEW = (str(known_key(name).pubkey()) for name in ("spent", "spare", "wrapped", "new"))
 RENT, FEE, PRICE = 2_039_280, 5_000, 700
@@ -19,7 +19,7 @@ USUAL, FROZEN = 1, 2
 
 @dataclass(frozen=True)
 class Held:
-    """A token account, in the words of a test."""
+    """A token account, in terms that are short for tests."""
 
     mint: str
     amount: int

@@ -1,4 +1,4 @@
-"""What an instruction would take from a wallet is told by its own words; what nobody can tell counts as unknown."""
+"""An instruction's own data shows what it would take from a wallet. Anything that can't be read counts as unknown."""
 
 import pytest
 from solders.instruction import AccountMeta, Instruction
@@ -41,7 +41,7 @@ def taken(*instructions: Instruction) -> list[Debit]:
 
 
 def by_owner(program: Pubkey, data: bytes, *others: Pubkey) -> Instruction:
-    """A call that hands a program the wallet's signature."""
+    """Return a call that gives a program the wallet's signature."""
     return Instruction(
         program, data, [*(AccountMeta(key, False, True) for key in others), AccountMeta(OWNER, True, True)]
     )
@@ -122,11 +122,12 @@ def test_an_account_closed_to_somebody_else() -> None:
 
 @pytest.mark.parametrize("program", [SYSTEM, TOKEN_PROGRAM_ID, TOKEN_2022_PROGRAM_ID], ids=str)
 def test_only_listed_instructions_given_the_wallet_are_harmless(program: Pubkey) -> None:
-    """Of all numbers an instruction can begin with, only those that are known to take nothing pass."""
+    """An instruction begins with a number. Only the numbers known to take nothing are accepted."""
     harmless = {1, 5, 9, 16, 17, 18, 22}
     for number in range(256):
         code = number.to_bytes(4, "little") if program == SYSTEM else bytes([number])
-        # The wallet stands where the heir of a closed account does, and where the source of lamports does.
+        # The wallet is at the place that receives a closed account's lamports, and at the place of the
+        # lamports' source.
         accounts = [AccountMeta(OWNER, True, True)] * 4
         for data in (code, code + bytes(80)):
             passed = not taken(Instruction(program, data, accounts))

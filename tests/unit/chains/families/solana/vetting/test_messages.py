@@ -1,4 +1,4 @@
-"""A transaction that a stranger serialised is read whole and right, or is a ValueError: nothing else comes of it."""
+"""A stranger's serialised transaction is either read completely and correctly, or raises ValueError."""
 
 import random
 
@@ -39,7 +39,10 @@ def call(*accounts: tuple[Pubkey, bool, bool]) -> Instruction:
 
 
 def sample() -> bytes:
-    """Two signers, one of whom has signed; accounts of every kind; one writable and one not from a table."""
+    """A message with two signers, of whom one has signed, and accounts of every kind.
+
+    The table gives two, one writable.
+    """
     instruction = call(
         (PAYER.pubkey(), True, True),
         (OTHER.pubkey(), True, False),
@@ -148,18 +151,18 @@ def test_another_version_is_not_read() -> None:
 
 
 def test_bent_bytes_are_a_value_error_or_fit_together() -> None:
-    """A seeded walk through malformed transactions; whatever can be read can also be judged."""
+    """Random malformed transactions, from a fixed seed. Each one that can be read can also be evaluated."""
     rng, whole_one, owner = random.Random(6), sample(), str(PAYER.pubkey())
     read = refused = 0
     for _ in range(6_000):
         bent = bytearray(whole_one)
         for _ in range(rng.randint(1, 3)):
-            # Not in the signature that is verified, so that the walk gets past it.
+            # Don't change the verified signature, so that the test gets past that check.
             place = rng.choice([*range(65), *range(129, len(bent))])
             bent[place] = rng.choice([0, 1, 2, 127, 128, 255, rng.randrange(256)])
         if rng.random() < 0.2:
             del bent[rng.randrange(len(bent)) :]
-        # Nobody else has signed this one: what is bent there changes the message, which its signature covers.
+        # Only this signer has signed. A changed byte here changes the message, which the signature covers.
         bent[65:129] = bytes(64)
         try:
             message = read_message(bytes(bent))
