@@ -151,7 +151,7 @@ class SubmitPaymentSerializer(StrictSerializer):
         allow_null=True,
         allow_blank=True,
         help_text=(
-            "The route that the transaction was built for. It is only a hint, since the transaction is verified on "
+            "The route that the transaction was built for. The id is only a hint: the transaction is verified on "
             "the chain."
         ),
     )

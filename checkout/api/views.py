@@ -272,7 +272,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Get the message that proves a transfer",
         description=(
-            "Returns a message for the wallet that sent an unbound payment. Its signature binds the payment to the "
+            "Returns a message for the wallet that sent an unbound payment. The signature binds the payment to the "
             "request: submit it to `payer-proof`. By signing, the sender declares that the transfer pays this order "
             "and no other. If another visitor submitted the transaction, show the order before you open the wallet."
         ),
@@ -334,7 +334,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             "Submits the wallet's signature for a sponsored route: of the route's `typed_data` on EVM, of its "
             "`transaction` on Solana. The operator's account sends the transfer and pays the network fee. The service "
             "simulates and stores the transfer before it sends it. If you submit the signature again, you get the "
-            "same payment. This also works if another account has sent the transfer meanwhile.\n\n"
+            "same payment. The call also works if another account has sent the transfer meanwhile.\n\n"
             "On Solana, the customer's wallet signs the transaction but doesn't send it; the operator's account signs "
             "last. The wallet may change the limit and the price of compute units, and add assertions of the "
             "Lighthouse program. A transaction with any other change is rejected with `signature_invalid`.\n\n"

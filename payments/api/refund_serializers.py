@@ -25,7 +25,7 @@ class CreateRefundSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The amount in whole tokens. Default: the refundable amount. This is the received amount without "
+            "The amount in whole tokens. Default: the refundable amount, which is the received amount without "
             "reorganised payments, less the completed and open refunds."
         ),
     )

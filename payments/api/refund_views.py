@@ -83,7 +83,7 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Create a refund",
         description=(
-            "Creates a refund in the requested token on the requested chain. This sends no money. To send it, sign "
+            "Creates a refund in the requested token on the requested chain. No money is sent. To send it, sign "
             "the transaction on `refund_url`, or build the transaction with the API and sign it. Without an address, "
             "the refund waits until the customer sets one on `claim_url`. Check the address before you sign, because "
             "every key with `create_refunds` can set it. Cancel an active request before you refund it."
@@ -143,7 +143,7 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Change a refund's address",
         description=(
-            "Sets or replaces a refund's address, also if the customer has set it. This works until the refund's "
+            "Sets or replaces a refund's address, also one that the customer set, until the refund's "
             "transaction is built. A new cancelled refund keeps the previous address. If money still arrives at that "
             "address, the cancelled refund is completed, and this refund can't be built any more."
         ),
@@ -167,7 +167,7 @@ class RefundViewSet(OwnRequestsViewSet):
         summary="Submit a refund's transaction",
         description=(
             "Submits the hash of the refund's transaction, so that the service verifies it immediately. Without this "
-            "call, the service finds the transaction by its reference. It can't find native coin on EVM. You can also "
+            "call, the service finds the transaction by its reference, but not native coin on EVM. You can also "
             "submit the hash for a cancelled refund."
         ),
         path=_REFUND,

@@ -158,7 +158,7 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            'The amount in whole tokens, such as "12.50". It must be positive, with at most as many fraction '
+            'The amount in whole tokens, such as "12.50". The amount must be positive, with at most as many fraction '
             "digits as the token's `decimals`. Required if no other field, such as `price`, sets the amount."
         ),
     )
@@ -208,7 +208,7 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="Text that the customer sees on the checkout page. It may contain line breaks and tabs.",
+        help_text="Text that the customer sees on the checkout page. Line breaks and tabs are allowed.",
     )
     metadata = MetadataField(
         required=False,
@@ -366,7 +366,7 @@ class RequestListQuery(SimulatedListQuery):
     {"reason": "The customer showed us the transaction in their wallet."},
 )
 class AcceptPaymentSerializer(StrictSerializer):
-    reason = TextField(max_length=400, help_text="Your reason. It is stored in the history.")
+    reason = TextField(max_length=400, help_text="Your reason, which is stored in the history.")
 
 
 @described(

@@ -104,7 +104,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         "payment_requests.list",
         tag="Payment requests",
         summary="List payment requests",
-        description="Lists your payment requests, newest first. They don't include their payments.",
+        description="Lists your payment requests, newest first, without their payments.",
         query=RequestListQuery,
         errors=[ErrorCode.CHAIN_UNKNOWN, ErrorCode.TOKEN_UNKNOWN],
         answers={200: OpenApiResponse(list_of(PaymentRequestObject, "PaymentRequestList"), "One page.")},
@@ -267,7 +267,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Retry a failed payment",
         description=(
-            "Verifies a failed payment again. This works if the result can still change: the code is "
+            "Verifies a failed payment again, if the result can still change: the code is "
             "`transaction_not_found` or `verification_timed_out`, or the transaction's block is not final. A payment "
             "has three retries. Submitting its hash again also uses one."
         ),

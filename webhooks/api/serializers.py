@@ -77,7 +77,7 @@ class EndpointChangeSerializer(StrictSerializer):
         allow_null=True,
         required=False,
         help_text=(
-            "The https URL for events. Its port must be 80, 443, or at least 1024. Private addresses are rejected. "
+            "The https URL for events. The port must be 80, 443, or at least 1024. Private addresses are rejected. "
             "Null removes the URL and keeps the secret and `enabled_events`."
         ),
     )

@@ -200,7 +200,7 @@ class DeliveryViewSet(viewsets.ViewSet):
         tag="Deliveries",
         summary="Send all failed deliveries again",
         description=(
-            "Call this after an outage of your endpoint. It sends all deliveries again that failed at `since` or "
+            "Call this after an outage of your endpoint. The call sends all deliveries again that failed at `since` or "
             "later, except test events. Each delivery gets up to eight attempts. A call resends at most 10,000 "
             "deliveries: repeat it while `count` is 10,000."
         ),
