@@ -106,7 +106,8 @@ def _shoot(page: "Page", path: str, size: "ViewportSize") -> None:
     if not page.evaluate(_IS_TOUCHED):
         page.screenshot(path=path, full_page=True)
         return
-    # A window is enlarged by the browser for a picture of all of it, and takes itself for none that is touched then.
+    # For a picture of the whole page, the browser would enlarge the window. Then the page would no longer count as
+    # touched. So enlarge the window here.
     whole = page.evaluate("document.documentElement.scrollHeight")
     page.set_viewport_size({**size, "height": max(size["height"], whole)})
     page.screenshot(path=path)

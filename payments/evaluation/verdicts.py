@@ -108,9 +108,7 @@ class Finality:
         return cls(tag=text, fallback=fallback, still_since=still_since)
 
     def is_reached(self, facts: TransactionFacts, head: Head) -> bool:
-        """Whether the mined transaction is deep enough. If the node doesn't know the tag, no transaction is
-        deep enough.
-        """
+        """Whether the mined transaction is deep enough; never if the node doesn't know the tag."""
         if facts.block is None:
             return False
         if self.confirmations is not None:
@@ -261,9 +259,7 @@ def _likely(refused: Refused, block: Block, finality: Finality, confirmations: i
 
 
 def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
-    """Decide a mined transaction. The transaction is bound by `MANUAL` if it counts only because the merchant
-    accepted it.
-    """
+    """Decide a mined transaction, which is bound by `MANUAL` if it counts only because the merchant accepted it."""
     decided = decide(terms, facts, block)
     if not (terms.evidence.is_accepted and isinstance(decided, Bound)):
         return decided
@@ -353,8 +349,7 @@ def _exclude_own_money(
 ) -> Bound | Refused:
     """Remove money from `bound` that may be the recipient's own, unless the merchant accepted the payment.
 
-    Refunds are not checked. A refund's recipient may be a contract of the customer, which could make the check
-    fail.
+    Refunds are not checked. A refund's recipient may be the customer's contract, which could make the check fail.
     """
     evidence, refused = terms.evidence, Refused(FailureCode.NOT_VERIFIABLE, LENT, bound.amount)
     if (

@@ -36,7 +36,7 @@ class Authorization(models.Model):
     - `day`, `cost`: the amount that a signed authorization uses of this day's (UTC) budget, in base units of the
       native coin. `cost` is the maximum cost at first, and later the actual cost.
     - `postponed_at`: when a worker last found that the transfer would fail or cost too much, and did not send it,
-      or when its own work on it last failed.
+      or when the worker's own work on the authorization last failed.
     - `ended_at`: nothing is sent after this time. The payment is completed, or the authorization can't be used any
       more.
     - `next_check_at`: when the chain is next searched for its use. Null after the last search.

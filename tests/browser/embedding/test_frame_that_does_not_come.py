@@ -1,4 +1,4 @@
-"""If the frame can't load the checkout, the customer reaches the checkout's own page with one click."""
+"""If the frame can't load the checkout, the customer reaches the checkout's own page with at most one click."""
 
 import re
 from collections.abc import Callable

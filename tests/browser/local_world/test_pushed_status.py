@@ -1,4 +1,4 @@
-"""An open checkout learns of a payment from another device by the event stream alone, without polling."""
+"""The event stream alone, without polling, shows an open checkout the payment from another device."""
 
 from typing import Any
 

@@ -80,7 +80,7 @@ def test_other_contracts_are_not_mentioned(
 
 
 def test_inner_call_and_its_log_are_mentioned(client: EvmClient, call: Call, crier: str, batch: str) -> None:
-    """A smart wallet's swap is an inner call, so the data after it belongs to the swap."""
+    """A smart wallet's own swap is an inner call. Everything inside that call belongs to the swap."""
     sent = call(batch, running((crier, 0, ID)))
     logged = Mention(crier, (0x77).to_bytes(32) + ID, is_log=True)
     assert facts_of(client, sent, crier).mentions == (Mention(crier, ID), logged)

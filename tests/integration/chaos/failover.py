@@ -20,7 +20,7 @@ DEMOTED = "PostgreSQL read-only on the connections that are open"
 REPLICA, CANT_SAVE, FULL = "Redis became a replica", "Redis can't save", "Redis full"
 EMPTY = "Redis restarted empty"
 FAULTS = (READ_ONLY, DEMOTED, REPLICA, CANT_SAVE, FULL, EMPTY)
-# The demotion is last. It makes only existing connections read-only, so nothing could follow it.
+# After a demotion, later faults could make only the older connections read-only. So the demotion is last.
 SCHEDULE = (
     (0.05, (REPLICA,)),
     (0.18, (CANT_SAVE,)),

@@ -19,7 +19,7 @@ from tests.processes import REPOSITORY, Process, environment, eventually
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SECONDS = 1.0
-_ENOUGH = 40  # calls, each on a new connection, so that all four processes get some
+_ENOUGH = 40  # calls on new connections, so that all four processes get some
 
 
 class Deployment:

@@ -201,6 +201,6 @@ def test_solana_searches_take_turns_if_watches_exceed_the_limit(
     for _ in range(4):
         found.append(discover_due(client=client, now=clock))
         clock.forward(seconds=10)
-    assert sum(found[:2]) == 2  # the other merchant's seven don't delay it
+    assert sum(found[:2]) == 2  # the other merchant's seven don't delay these
     assert set(Payment.objects.values_list("transaction_hash", flat=True)) == sent
     assert client.searches == 4

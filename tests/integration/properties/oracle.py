@@ -370,7 +370,7 @@ def lent_to_others(sent: Sent) -> int:
 
 
 def pays_its_signer(sent: Sent) -> bool:
-    """Whether the merchant's contract paid the transaction's sender. Then nobody can know whose money it was."""
+    """Whether the merchant's contract paid the transaction's sender. Then the money's owner can't be known."""
     return any(move.sender == MERCHANT and move.recipient == sent.sender for move in sent.moves)
 
 

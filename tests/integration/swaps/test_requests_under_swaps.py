@@ -1,4 +1,4 @@
-"""During a swap, its request can't be ended, and the page doesn't ask for another payment."""
+"""During a swap, its request can't be ended, and the page offers no second payment."""
 
 from datetime import timedelta
 

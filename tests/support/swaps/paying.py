@@ -74,5 +74,5 @@ def code(answer: Any, status: int) -> str:
 
 
 def quotes_asked(world: SwapWorld) -> int:
-    """The number of quotes that the aggregator was asked for."""
+    """The number of quotes that were requested from the aggregator."""
     return sum("/quote" in call.path for call in world.aggregator.calls.made)

@@ -40,7 +40,7 @@ LARGE = {
 }
 # The maximum number of rows of a search, or of rows that need attention. The tables have far more.
 MOST_ROWS = 1100
-MOST_QUERIES = 40  # chains, tokens and merchants included, which a web process has in memory
+MOST_QUERIES = 40  # includes chains, tokens and merchants, which a web process caches
 
 
 @pytest.fixture(scope="module")

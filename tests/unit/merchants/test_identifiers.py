@@ -15,7 +15,7 @@ def test_they_have_their_length_and_alphabet() -> None:
 
 
 def test_each_character_is_as_likely_at_each_place() -> None:
-    """In 20,000 codes, a character is at a place about 357 times.
+    """In 20,000 codes, a given character is at a given place about 357 times.
 
     A difference of 150 is eight standard deviations.
     """

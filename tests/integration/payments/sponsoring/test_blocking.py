@@ -250,7 +250,7 @@ def test_recipient_that_empties_its_account_fails_no_relay(own_world: Sponsoring
 def test_few_signatures_of_a_request_are_waited_for(
     own_world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each built signature costs queries to the nodes. Without a limit, building many would be costly for us."""
+    """The service queries nodes for each built signature. Without a limit, anyone could cause many queries."""
     world = own_world
     monkeypatch.setattr(terms, "MAX_UNSIGNED", 2)
     request = world.request()

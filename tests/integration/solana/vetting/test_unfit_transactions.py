@@ -1,4 +1,4 @@
-"""A provider's transaction is rejected if it has hidden effects or isn't fit to be signed."""
+"""A provider's transaction is rejected if it has hidden effects or is unsafe to sign."""
 
 import pytest
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price

@@ -72,7 +72,7 @@ FAULTS: dict[str, Callable[[Scene], Fault]] = {
         "eth_getTransactionByHash", lambda t: {**t, "from": "0x" + f"{s.node:040x}"}
     ),
 }
-# Two nodes could tell these lies with equal results and form a quorum. A single node can't. (A wrong log
+# Two nodes with the same one of these lies would form a quorum. A single node doesn't. (A wrong log
 # index in the block is harmless, because it isn't the log's place in the transaction.)
 LIES_OF_ONE: dict[str, Callable[[Scene], Fault]] = {
     "forged status": lambda _: fault_proxy.forged_receipts(changed(status="0x0")),

@@ -184,7 +184,7 @@ def test_far_page_costs_no_more_queries_than_the_first(api: Api, shelf: Shelf) -
         api.get(f"{path}?limit=5")
     with CaptureQueriesContext(connection) as far:
         api.get(f"{path}?limit=17&starting_after={made[5]}")
-    assert len(far) <= len(first) + 1  # one row more, for the cursor
+    assert len(far) <= len(first) + 1  # one more query, for the cursor
     (page,) = [query["sql"] for query in far if "LIMIT 18" in query["sql"]]
     assert "OFFSET" not in page
     assert ") < (" in page  # a row comparison, which an index supports

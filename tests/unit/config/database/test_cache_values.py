@@ -1,4 +1,4 @@
-"""Redis contains only data. A pickle that an attacker puts there is never loaded."""
+"""Values in Redis are plain data. A pickle that an attacker stores there is never loaded."""
 
 import pickle
 from pathlib import Path

@@ -190,7 +190,7 @@ def test_search_without_lease_keeps_cursor_and_new_lease(
     cursor = DiscoveryCursor.objects.get()
     assert (cursor.claim_id, cursor.searched_at, cursor.next_block) == (foreign, None, None)
     assert MerchantCursor.objects.get().next_block is None
-    # The payment is stored immediately. Whoever finds it again, it is stored once.
+    # A found payment is stored immediately. If another worker finds it again, it is still stored once.
     assert list(Payment.objects.values_list("transaction_hash", flat=True)) == [sent]
     chain.before_search = lambda _: None
     clock.forward(seconds=60)

@@ -262,7 +262,7 @@ def test_a_stop_cuts_no_request_short(ending: Service, connect: Connect) -> None
     kept = connect(GET, ending)
     assert statuses(kept.recv(65536)) == [200]
     ending.process.ask_to_stop()
-    while kept.recv(65536):  # at the end, the worker knows that it must stop
+    while kept.recv(65536):  # until the worker, which is stopping, closes it
         pass
     for connection in arriving:
         connection.sendall(b"}")

@@ -1,4 +1,4 @@
-"""An authorized transfer belongs to the request for which it was signed, whoever sends it."""
+"""An authorized transfer belongs to the request for which it was signed, from any sender."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

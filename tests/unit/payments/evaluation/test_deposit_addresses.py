@@ -143,7 +143,7 @@ def test_another_token_at_the_address_is_not_credited() -> None:
 
 
 def test_pooled_transfer_by_a_contract_counts() -> None:
-    """An exchange's hot wallet pays through a contract, so nobody signed for this transfer alone."""
+    """An exchange's hot wallet pays through a contract, so no signature covers this transfer alone."""
     assert credited(evidence(), paid(sender=RELAY), sender=STRANGER, is_complete=False) == (10, "address")
 
 

@@ -187,7 +187,7 @@ def test_moved_refund_is_sent_if_nothing_reached_the_old_one(api: Api, paid: Pay
 def test_transaction_found_during_a_change_wins(
     api: Api, paid: PaymentRequest, monkeypatch: pytest.MonkeyPatch, change_of: str
 ) -> None:
-    """The refund's own request is locked when its payment changes. The address change needs that lock too."""
+    """A refund's payment changes while only the refund's own request is locked. Address changes need that lock too."""
     refund = create(paid)
     before = everything()
     lock = services.lock_request

@@ -1,4 +1,4 @@
-"""A connection to a receiver is kept for the next delivery, but checked before it is used again."""
+"""A connection to a receiver is kept for the next delivery. If it was closed meanwhile, a new one is made."""
 
 import socket
 import ssl

@@ -152,7 +152,7 @@ BUNDLE = handle_ops(operation(SAFE, CALL))
     ("to", "data", "logs"),
     [
         (SAFE, BUNDLE, [BEGUN, ended(SAFE)]),  # the transaction called another contract
-        (SAFE, BUNDLE, [Log(SAFE, BEGUN.topics, b""), ended(SAFE, by=SAFE)]),  # which imitates the EntryPoint
+        (SAFE, BUNDLE, [Log(SAFE, BEGUN.topics, b""), ended(SAFE, by=SAFE)]),  # and imitates EntryPoint
         (ENTRY_POINT, BUNDLE, [BEGUN, ended(SAFE, by=SAFE)]),  # another contract wrote the log
         (ENTRY_POINT, BUNDLE, [ended(SAFE)]),
         (ENTRY_POINT, BUNDLE, [ended(SAFE), BEGUN]),

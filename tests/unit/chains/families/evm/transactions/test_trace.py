@@ -170,7 +170,7 @@ def test_only_logs_to_the_recipient_of_a_call_are_bound() -> None:
 
 
 def test_log_caused_by_another_call_is_not_bound() -> None:
-    """The call with the reference goes to a contract. It borrows code, and its logs name another address."""
+    """The call with the reference goes to a contract that runs borrowed code. Its logs come from another address."""
     call = frame(B, A, 0, paying(C, 9, REFERENCE), logs=[log(B, C, 9)])
     assert references(frame(A, B, calls=[call]), log(B, C, 9)) == [()]
 
