@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="manage.py setup",
         description="Write .env for a new deployment, with generated keys. An existing .env is never overwritten. "
-        "Settings that are environment variables are used too.",
+        "Settings in the environment are copied to the file.",
     )
     for name, text in _FLAGS.items():
         parser.add_argument(_flag(name), dest=name, metavar="VALUE", help=text)

@@ -20,7 +20,8 @@ class SenderProof:
     - `is_ours` means that the proof is for the evaluated request.
     - `binds` means that the proof was given in time. A late proof claims transfers too, but the merchant must
       accept them.
-    - `credited` are the slots of transfers that were credited to the proof's own payment. They stay claimed.
+    - `credited` contains the slots (`Transfer.slot`) of transfers that were credited to the proof's own payment. These
+      transfers stay claimed.
       Otherwise the proof would claim the wallet's next transfers, which may pay another request.
     """
 

@@ -252,7 +252,7 @@ def _credited(request: PaymentRequest) -> list[str]:
 
 
 def is_address_changeable(current: RefundNow) -> bool:
-    """The address may change until a transaction was returned to a wallet, or sent."""
+    """The address may change until the refund's transaction was built for a wallet to sign, or money was sent."""
     standing = current.standing
     is_waiting = standing.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY)
     return is_waiting and current.refund.built_at is None and standing.received == 0

@@ -47,7 +47,7 @@ def check_now(payment: Payment, *, actor: str) -> Recheck:
 
 
 def _require_real(payment: Payment) -> None:
-    """Raise ApiError `payment_not_retryable` if the payment is simulated, so that no chain has it."""
+    """Raise ApiError `payment_not_retryable` if the payment is simulated: no chain has its transaction."""
     if payment.is_simulated:
         message = "This payment was simulated in the sandbox, so it can't be checked on a chain."
         raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)

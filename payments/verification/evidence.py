@@ -1,4 +1,4 @@
-"""Collect the terms and the evidence for a batch of lookups.
+"""Collect the payment terms and the evidence for a batch of transactions to look up.
 
 The number of queries doesn't depend on the batch's size.
 """

@@ -1,7 +1,8 @@
 """Weekly partitions for event bodies and attempts: create them 60 days ahead, and drop those that are no longer used.
 
-Dropping a partition takes only milliseconds and leaves nothing to vacuum. There is no default partition. If it had rows
-of a week, the partition of that week couldn't be created. Unique keys are in tables without partitions.
+Dropping a partition takes only milliseconds and leaves nothing to vacuum. There is no default partition: a week's
+partition can't be created while a default partition has rows of that week. Unique keys are in tables
+without partitions.
 """
 
 import logging
