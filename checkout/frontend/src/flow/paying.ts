@@ -127,7 +127,7 @@ export class Paying {
         const isUnsponsored = route.sponsored && !renewed.sponsored;
         const changed = isUnsponsored ? copy.sponsored.unavailable : words.notices.amountChanged;
         const notice = isSwap ? words.notices.priceChanged(approval.asks.length > 0) : changed;
-        // `routes` is left out, because the other routes have expired, too.
+        // The review gets no `routes`, because the other routes have also expired.
         const { wallet, account, option, binding } = reviewed;
         flow.review({ wallet, account, option, route: renewed, ...(binding ? { binding } : {}) }, info(notice));
         return null;
@@ -163,7 +163,9 @@ export class Paying {
     return { kind: "transfer", account, chainId, token, recipient, rawAmount: route.from.amount.raw };
   }
 
-  /** Have the wallet sign the payer proof, and submit it. If that fails, show it and return null. */
+  /**
+   * Have the wallet sign the payer proof, and submit the signature. After a failure, show the error and return null.
+   */
   private async prove(ready: Ready, current: () => boolean): Promise<Ready | null> {
     const { flow } = this;
     const { wallet, account, option, route, built, binding } = ready;

@@ -13,9 +13,12 @@ import type { Chosen, Connected, Plan, Ready, Reviewed, Step } from "./states";
 
 export interface FlowEvents {
   changed(): void;
-  /** A wallet was connected, or disconnected if it is null. */
+  /** A wallet was connected. Null: the wallet was disconnected. */
   connected(wallet: Wallet | null): void;
-  /** The customer chose another token than the requested one. Null: the requested token, or no token yet. */
+  /**
+   * The customer chose another token than the requested one. Null: the customer chose the requested token, or hasn't
+   * chosen yet.
+   */
   chose(choice: Choice | null): void;
   /** The deposit address is shown. */
   choseAddress(): void;

@@ -89,8 +89,8 @@ export class WalletList {
     this.events.changed();
     const { name, family, choice } = this.awaited ?? {};
     const listed = this.all.find((wallet) => wallet.name === name);
-    // A wallet with two chain families is listed with the family that was detected first. The awaited family may be the
-    // wallet's other one.
+    // The list shows a wallet with two chain families under the family that was detected first. Before the reload, the
+    // customer may have used the other one.
     const former = listed?.family === family ? listed : listed?.sibling?.();
     if (!former) return;
     this.awaited = null;
