@@ -1,8 +1,8 @@
 """The status of payments, as the page shows it.
 
 Anyone with the link can submit the hash of any transaction. So a payment is in progress only if a node has seen its
-transaction, and the transaction is shown to be for this request ("bound"). For any other hash, the page shows a
-warning, and the customer can still pay.
+transaction, and the transaction is identified as a payment of this request ("bound"). For any other hash, the page
+shows a warning, and the customer can still pay.
 """
 
 from collections.abc import Iterator
@@ -115,10 +115,9 @@ def is_whole_shown(checkout: dict[str, Any]) -> bool:
 
 
 def is_extra_from_conversion(checkout: dict[str, Any]) -> bool:
-    """Whether the excess is only a swap's surplus.
+    """Whether the customer overpaid only because a swap delivered more than expected.
 
-    The excess is a swap's surplus if the newest payment is a swap, and the other payments didn't pay the request in
-    full.
+    That is so if the newest payment is a swap, and the other payments didn't pay the request in full.
     """
     paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
     if not paid or paid[0]["type"] != Payment.Type.SWAP:

@@ -30,8 +30,7 @@ def wallet_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
 
 
 def binds(request: PaymentRequest) -> bool:
-    """Whether a transfer that a wallet creates from the link contains the request's reference, which identifies it as a
-    payment of the request."""
+    """Whether transfers by the link contain the request's reference, which identifies them as its payments."""
     links = _links(request)
     return links is not None and links.bind and request.references
 

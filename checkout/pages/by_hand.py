@@ -160,9 +160,10 @@ def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
 
 
 def by_hand_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the page's context. The wallet link is left out if it binds the transfer.
+    """Return the page's context.
 
-    A deposit address replaces manual transfers. If it was unavailable, the query has `?manual`.
+    A wallet link with the request's reference replaces manual transfers, and so does a deposit address. If no deposit
+    address was available, the URL has `?manual`.
     """
     context = page_context(request, payment_request)
     by_address = is_offered(payment_request) and "manual" not in request.GET

@@ -77,7 +77,7 @@ def _counted(payment_request: PaymentRequest) -> list[Payment]:
 
 
 def _lines(payments: list[Payment], language: Language) -> list[dict[str, Any]]:
-    """Return the payments for the receipt. The payer is shown only if it is the same for all."""
+    """Return the payments for the receipt. The payer is shown only if all payments have the same payer."""
     payers = {payment.from_address for payment in payments}
     return [
         {**_line(payment, language), "payer": payment.from_address if len(payers) == 1 else ""}
@@ -155,7 +155,7 @@ def _fees(payment: Payment, amounts: _Amounts) -> dict[str, Any]:
 
 def _network_fee(payment: Payment, amounts: _Amounts) -> str:
     if payment.network_fee is None or payment.is_simulated or not payment.chain.is_installed:
-        return ""  # The decimals of the coin are a part of the chain's family.
+        return ""  # Only the chain's family knows the decimals of its coin.
     decimals = payment.chain.family.native_decimals
     return amounts.text(payment.network_fee, decimals, payment.chain.native_symbol)
 

@@ -140,7 +140,7 @@ export class Batching {
   }
 }
 
-/** The server's codes if it doesn't support batches. An earlier release responds with the second code. */
+/** The server's codes if it can't build a batch. A server of an earlier release responds with the second code. */
 const UNAVAILABLE: readonly string[] = ["batch_unavailable", "parameter_unknown"];
 /** After these refusals, nothing was sent. */
 const UNSENT: readonly string[] = ["rejected", "unauthorized", "unsupported", "batch_refused", "upgrade_refused"];

@@ -192,7 +192,8 @@ function isCrossing(payment: Payment): boolean {
 
 /** The steps of a direct payment. `payment` is null until the server lists it. */
 function directSteps(payment: Payment | null, waiting = 0): StepRow[] {
-  // The status `processing` only means that verification has started. Confirmations mean that the transaction was seen.
+  // Only confirmations show that the network has seen the transaction. The status `processing` doesn't: it means that
+  // the verification has started.
   const reached = !payment ? waiting : payment.confirmations > 0 ? 2 : 1;
   const steps: [string, string?][] = [[copy.stepSent], [copy.stepSeen], [copy.stepFinality, confirmationsText(payment)], [copy.stepPaid]];
   return inOrder(steps, reached, reached > 1);
@@ -225,7 +226,10 @@ function crossingSteps(from: string, to: string, payment: Payment | null, waitin
   return inOrder(steps, reached, reached > 1);
 }
 
-/** If the network hasn't seen the transaction yet, the current step is `awaited`. */
+/**
+ * Return the steps with their states. Until the network has seen the transaction, the state of the current step is
+ * `awaited`.
+ */
 function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): StepRow[] {
   const current = isSeen ? "current" : "awaited";
   return steps.map(([text, remark = ""], index) => {

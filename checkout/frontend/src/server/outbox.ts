@@ -49,7 +49,7 @@ interface Memory {
   entered: string[];
   own: OwnTransaction[];
   signed: SignedTransfer[];
-  /** The open prompts. Each is the time when it was opened. The time is also its id. */
+  /** The open prompts. For each, this is the time when it was opened, which is also its id. */
   prompts: number[];
   batches: Batch[];
   /** The customer pays the network fee, by choice or because no other account can pay it. */
@@ -178,7 +178,10 @@ export class Outbox {
     this.change((memory) => (memory.prompts = memory.prompts.filter((other) => other !== prompt)));
   }
 
-  /** Store a hash. A hash that the customer entered has no `by`, and may be the result of any prompt. */
+  /**
+   * Store a hash. If the customer entered the hash, there is no `by`. Such a hash may be the result of any open prompt,
+   * so all prompts are removed.
+   */
   remember(sent: SentTransaction, by?: Sender): void {
     const transaction_hash = canonical(sent.transaction_hash);
     this.change((memory) => {

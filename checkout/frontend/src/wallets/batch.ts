@@ -34,9 +34,12 @@ const VERSION = "2.0.0";
 const HASH = /^0x[0-9a-f]{64}$/i;
 const LONGEST_ID = 8194;
 const ALL_CHAINS = 0;
-/** A wallet that doesn't know the method may never respond, and the payment waits for the response. */
+/** A wallet that doesn't know the method may never respond. So the payment waits only this long for the response. */
 const UNABLE_AFTER_MS = 3_000;
-/** The codes of refusals after which nothing was sent: unknown call or capability, chain, size, upgrade, atomicity. */
+/**
+ * Error codes of wallets that have not sent the batch. Reasons: the call, a capability or the chain is unknown, the
+ * batch is too large, the account would need an upgrade, or the batch can't be atomic.
+ */
 const REFUSED: Readonly<Record<string, Refusal>> = {
   "-32602": "batch_refused",
   "4200": "batch_refused",
@@ -91,7 +94,10 @@ export function batchesOf(request: Request): Batches {
   };
 }
 
-/** A random id. The page can check the batch by it, even if the page was closed before the wallet responded. */
+/**
+ * A random id. With it, the page can later look up the batch in the wallet, even if the page was closed before the
+ * wallet responded.
+ */
 export function newBatchId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return [...bytes].reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "0x");
@@ -100,8 +106,8 @@ export function newBatchId(): string {
 function isAtomic(answer: unknown, chainId: number): boolean {
   const byChain = Object.entries((answer ?? {}) as Record<string, unknown>);
   const on = (id: number): Atomic => (byChain.find(([key]) => Number(key) === id)?.[1] as { atomic?: Atomic } | null | undefined)?.atomic;
-  // For each capability, a chain's entry overrides the entry for all chains. "ready" isn't enough, because the wallet
-  // would first prompt for an upgrade of the account.
+  // If there is an entry for the chain, it overrides the entry for all chains. The status "ready" isn't enough, because
+  // the wallet would first prompt for an upgrade of the account.
   return (on(chainId) ?? on(ALL_CHAINS))?.status === "supported";
 }
 

@@ -89,7 +89,7 @@ export interface Wallet extends WalletFace {
   send(account: string, transaction: UnsignedTransaction): Promise<string>;
   /** Whether a transaction on the wallet's chain succeeded. Null until it is mined. */
   outcome?(hash: string): Promise<boolean | null>;
-  /** Atomic batches. Missing on chains without them. */
+  /** Atomic batches. Missing if the wallet's chain family has no batches. */
   batches?: Batches;
   /** The status of a sent transaction. Missing on chains where transactions can't be replaced. */
   transactionStatus?(sent: TrackedTransaction): Promise<TransactionStatus>;
