@@ -228,7 +228,10 @@ export class Flow implements Stage {
     return this.hasShownTokens || !option.isRequested;
   }
 
-  /** Load routes for the chosen token. Review the route with the tag, or the recommended one if there is none. */
+  /**
+   * Load routes for the chosen token. Review the route with the tag `tag`. If there is none, review the recommended
+   * route.
+   */
   async quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag = ""): Promise<void> {
     const { wallet, account, option } = chosen;
     this.means.events.chose(choiceOf(option));

@@ -19,7 +19,9 @@ import type { Ask, Plan, Ready, Reviewed } from "./states";
 
 const PROOF_ATTEMPTS = 4;
 const PROOF_PAUSE_SECONDS = 3;
-/** A transaction is built again if it is older than this. On Solana, it can be sent for only about a minute. */
+/**
+ * If a built transaction is older than this, it is built again. On Solana, a transaction expires after about a minute.
+ */
 const FRESH_FOR_MS = 20_000;
 
 export class Paying {
@@ -136,7 +138,7 @@ export class Paying {
     }
   }
 
-  /** The route that is most like the expired one, or the reason why there is none. */
+  /** Load new routes. Return the one that is most like the expired route, or the reason why there is none. */
   private async renewed({ wallet, account, option, route }: Reviewed): Promise<Route | string> {
     const { routeCache, sponsoredWay } = this.flow;
     routeCache.clear();
@@ -226,7 +228,7 @@ export class Paying {
       flow.restart();
     } catch (error) {
       const isUnsent = ["rejected", "unauthorized", "unsupported", "data_refused"].includes(refusalOf(error));
-      // After another failure, the transaction may have been sent. So the prompt still counts as open.
+      // After any other failure, the wallet may have sent the transaction. So the prompt still counts as open.
       if (isUnsent) events.promptAnswered(prompt);
       if (refusalOf(error) === "data_refused" && built.binding === "reference" && current()) {
         return flow.review({ ...reviewed, binding: "payer" }, info(words.notices.plainPayment(wallet.name)));

@@ -136,8 +136,8 @@ function slowText(payment: Payment, chains: Chains): string {
 }
 
 /**
- * Links to the customer's transaction, the delivery, and the provider's status page. If there are several payments,
- * `amount` tells them apart.
+ * Links to the customer's transaction, the delivery, and the provider's status page. `amount` is the payment's amount
+ * if the page lists several payments.
  */
 export function transactionBoxes(payment: Payment, chains: Chains, amount = ""): Child[] {
   const { destination_transaction_hash: delivered, provider_url: providerUrl } = payment;
@@ -238,13 +238,16 @@ function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): 
   });
 }
 
-/** The remark on the step of confirmations. The remark changes, but the step's name stays. */
+/** The number of confirmations, as a remark beside the step. The step's name itself doesn't change. */
 function confirmationsText(payment: Payment | null): string {
   const { done, needed } = payment ? depthOf(payment) : { done: 0, needed: null };
   return needed === null ? "" : copy.stepConfirmations(Math.min(done, needed), needed);
 }
 
-/** The confirmations of the delivery, or of the payment itself. `needed` is null if the chain's finality decides. */
+/**
+ * The confirmations of the delivery on the other chain or, for a payment on one chain, of the payment. If the chain has
+ * its own finality, `needed` is null.
+ */
 function depthOf(payment: Payment): { done: number; needed: number | null } {
   if (!isCrossing(payment)) return { done: payment.confirmations, needed: payment.confirmations_required };
   return { done: payment.destination_confirmations ?? 0, needed: payment.destination_confirmations_required };
