@@ -24,7 +24,7 @@ SECTIONS = {
     "deployment.md": ("Deployment", ("Deploy it",)),
     "how-it-is-built.md": ("How it is built", ("How it is built",)),
 }
-# By page of the site: the file that it shows.
+# For each of these pages of the site, the file of the repository that it shows.
 FILES = {
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
