@@ -49,7 +49,7 @@ _FROM_RIGHT_TO_LEFT = re.compile(
 # Characters that change the direction of text. New names can't contain them, but they are removed here as well.
 _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]")
 
-# A transaction's hash in a sentence. The page shows the hash in a box anyway.
+# A transaction's hash in a sentence. The sentence shows it shortened, because the page shows the full hash in a box.
 _LONG_HASH = re.compile(r"\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b", re.IGNORECASE)
 
 # French punctuation needs no-break spaces: narrow ones, except at `:` and « ».

@@ -1,4 +1,4 @@
-/** What is under way for the request, by the server's payments and what this browser sent or signed. */
+/** The payment under way for the request, according to the server's payments and to this browser's record. */
 
 import { isZero } from "../money";
 import { estimateOf, type Estimate } from "../screens/estimate";

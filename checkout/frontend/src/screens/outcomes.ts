@@ -23,7 +23,7 @@ const CHECK_AGAIN = new Set([
 ]);
 const NEVER_PAY_AGAIN = new Set(["transaction_not_bound", "swap_partial", "swap_failed", "wrong_token"]);
 
-/** Whether a swap spent the customer's money but didn't pay the request. The swap delivered something else. */
+/** Whether a failed swap has spent the customer's money: it delivered something else than the requested payment. */
 function isSpent({ type, failure_code, destination_transaction_hash: delivered }: Payment): boolean {
   return type === "swap" && Boolean(delivered) && failure_code !== "swap_refunded";
 }
@@ -69,8 +69,8 @@ function isRefunded({ refunds }: Checkout): boolean {
 }
 
 /**
- * Whether the excess is only a swap's surplus. The excess is a swap's surplus if the newest payment is a swap, and the
- * other payments alone didn't pay the request.
+ * Whether the customer overpaid only because a swap delivered more than expected. That is so if the newest payment is a
+ * swap, and the other payments alone didn't pay the request.
  */
 function isExtraFromConversion({ amount, amount_paid, payments }: Checkout): boolean {
   const last = payments.find((payment) => payment.status === "completed");
@@ -144,7 +144,7 @@ function waysOut({ merchant, refunds }: Checkout, refund: Node | false, back: st
 }
 
 /**
- * A button that contacts the merchant about a refund. There is none if a refund exists, or if the merchant has no
+ * A button that contacts the merchant about a refund. There is no button if a refund exists, or if the merchant has no
  * contact.
  */
 function refundButton(checkout: Checkout): Node | false {

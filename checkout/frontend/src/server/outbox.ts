@@ -33,9 +33,9 @@ export interface OwnTransaction extends TrackedTransaction {
 /** A transfer that the customer signed here. Another account sends it. */
 export interface SignedTransfer {
   routeId: string;
-  /** Null once the server has it. */
+  /** Null as soon as the server has the signature. */
   authorization: Authorization | null;
-  /** The id of the server's payment for it. Null until the server has it. */
+  /** The id of the payment that the server created for this transfer. Null until the server has the signature. */
   paymentId: string | null;
   sentAt: number;
   /** The estimate of its route, or null if unknown. */
@@ -45,7 +45,10 @@ export interface SignedTransfer {
 interface Memory {
   unsent: SentTransaction[];
   acknowledged: string[];
-  /** Hashes that the customer entered here. The page may also submit other hashes, to check them again. */
+  /**
+   * Hashes that the customer entered here. Other submitted hashes are not in this list, such as those that the page
+   * submits to check them again.
+   */
   entered: string[];
   own: OwnTransaction[];
   signed: SignedTransfer[];

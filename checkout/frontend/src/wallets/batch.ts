@@ -4,7 +4,8 @@ import type { EvmTransaction } from "../server/types";
 import { inTime, understood, type Refusal } from "./refusals";
 
 /**
- * The result of a batch, as the wallet reports it. `hash` is the transaction with the last call, which is the payment.
+ * The result of a batch, as the wallet reports it. The last call of a batch is the payment. `hash` is the transaction
+ * with this call.
  */
 export type BatchOutcome =
   | { is: "pending" }
@@ -126,7 +127,7 @@ function outcomeOf(answer: unknown, expectedChain: number): BatchOutcome {
     case 4:
       return { is: "unsent" };
     case 5:
-      // Our own nodes decide whether it failed, because some wallets report that wrongly.
+      // Some wallets falsely report a failure, so our own nodes decide whether the transaction failed.
       return hash && all.length === 1 && atomic !== false ? { is: "mined", hash } : { is: "reverted" };
     case 6:
       return { is: "partial", hash };

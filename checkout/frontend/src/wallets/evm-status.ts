@@ -1,6 +1,6 @@
 /**
- * The status of a sent transaction. The wallet's node may know it, or another transaction with the same nonce may have
- * replaced it.
+ * The status of a sent transaction. Either the wallet's node knows the transaction, or another one with the same nonce
+ * may have replaced it.
  */
 
 import type { Call, TrackedTransaction, TransactionStatus } from "./wallet";
