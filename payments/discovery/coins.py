@@ -180,7 +180,7 @@ def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUI
 def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, Reading]:
     """Return the balance at the first block that shows more than before.
 
-    The block is found by bisection. Addresses whose next block to read is the same share a call.
+    The block is found by bisection. Addresses that need the same block next share a call.
     """
     places = {each.row.pk: each for each in ranges}
     while True:

@@ -47,7 +47,7 @@ def watched_quotes(cursor: DiscoveryCursor, now: datetime) -> QuerySet[Quote]:
     """Return the chain's watched quotes. A watched quote is built, and its request is active or ended less than a
     day ago.
 
-    The day is the one before the last search, so that swaps made during an outage are still found.
+    The day counts back from the last search, not from now, so that swaps made during an outage are still found.
     """
     since = min(cursor.quotes_searched_at or now, now) - AFTERWARDS
     return _watched_since(since).filter(route__chain=cursor.chain_id)

@@ -76,7 +76,7 @@ class Evidence:
       request's quote. `names_several`: it has ids of several quotes of this request.
     - `our_calls` are the calls that carry the id of a quote of this request, `others_calls` those with ids of
       other requests' quotes. A call is an index of `TransactionFacts.mentions`.
-    - `routers` are the pinned contracts of providers. The transaction names a quote of these for this request.
+    - `routers` are the pinned contracts of each provider whose quote for this request is named in the transaction.
     - `delivery` is set if a provider reports this transaction as a delivery.
     - `deposit_address` is the request's own deposit address, or "". All money that arrives there belongs to the
       request, even if it carries another request's reference or proof.
@@ -156,9 +156,7 @@ class Evidence:
         )
 
     def is_claimed_otherwise(self, transfer: Transfer, block: Block, at: datetime) -> bool:
-        """Whether the transfer is claimed by a reference, a swap, a credit, or an earlier (`at`) proof or
-        acceptance.
-        """
+        """Whether a reference, a swap, a credit, or a proof or acceptance up to the time `at` claims the transfer."""
         owner = owner_of(transfer, self.proofs, block)
         has_reference = self.reference in transfer.references or bool(
             self.foreign.intersection(transfer.references)
