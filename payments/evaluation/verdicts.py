@@ -136,7 +136,7 @@ class Refused:
     """The transaction does not pay the request.
 
     `arrived` is an amount that reached the recipient and that the merchant can accept, or None. With
-    `may_be_delivery`, the transaction may have started a swap of the request: query the swap's provider first.
+    `may_be_delivery`, the money may come from the request's own swap: query the swap's provider first.
     """
 
     code: FailureCode

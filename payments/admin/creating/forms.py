@@ -22,7 +22,7 @@ _EXPIRIES = (
     ("604800", "After a week"),
     ("2592000", "After 30 days"),
 )
-# Which form field is for an API parameter, if their names differ.
+# The form fields of API parameters, if the names differ.
 _FIELDS = {
     "price": "currency",
     "price.amount": "amount",
