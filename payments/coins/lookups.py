@@ -19,7 +19,7 @@ NATIVE = ""
 
 @dataclass(frozen=True)
 class Reading:
-    """All coin that an address had received by this block, in base units, including what was swept since."""
+    """All coin that an address has received up to this block, in base units. Sweeps don't reduce this total."""
 
     block: Block
     received: int

@@ -47,8 +47,8 @@ class Found:
 
 @dataclass(frozen=True)
 class _Range:
-    """Between block `low` (exclusive) and the block of `seen` (inclusive), search for the first block that shows more
-    than `before`.
+    """A search for the first block at which the address had received more than `before`. That block is after `low`.
+    The balance `seen` was read at that block or a later one.
     """
 
     row: DepositAddress

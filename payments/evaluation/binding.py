@@ -25,8 +25,8 @@ class Delivery:
     """A routing provider's report that the evaluated transaction delivered a swap.
 
     `reported` is the reported amount in base units, if any. `taken` are the transaction's transfers that were
-    credited before. `is_own` means that the customer's own transaction delivered. Anyone can add another payer's
-    money to such a transaction, so only transfers within the call with the swap's id count.
+    credited before. `is_own` means that the customer's own transaction made the delivery. Anyone can add another
+    payer's money to such a transaction, so only transfers within the call with the swap's id count.
     """
 
     reported: int | None

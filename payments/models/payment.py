@@ -40,9 +40,8 @@ class FailureCode(models.TextChoices):
     AUTHORIZATION_USED = "authorization_used"
 
 
-# Another check may reverse these failures. Their causes may pass: the nodes didn't know the transaction or didn't
-# respond, or only a routing provider reported the failure. Only a reorganisation can reverse any other failure, until
-# its block is final.
+# Another check may reverse these failures. The nodes didn't know the transaction or didn't respond, or only a routing
+# provider reported the failure. Only a reorganisation can reverse any other failure, until its block is final.
 RETRYABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -83,9 +82,9 @@ class Payment(models.Model):
     """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
     Small arrivals at a deposit address become one payment, with the hash of the last arrival (`WaitingArrival`).
-    Native coin at a deposit address is found by the address's balance (`payments.coins`). The first such payment of a
-    request has `deposit_sequence` 1, the next has 2, and so on; other payments have null. Its `transaction_hash` is
-    null until the customer submits the transaction.
+    Native coin at a deposit address is found by the address's balance (`payments.coins`), so `transaction_hash` is
+    null until the customer submits the transaction. Such payments of a request have the `deposit_sequence` 1, 2, 3
+    and so on. All other payments have null.
 
     `lookup` has the nodes' results and the time of the next check. A swap has a `quote`. The quote's id in the
     transaction shows that it pays this request. `swap` has the provider's results.
