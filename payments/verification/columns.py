@@ -33,7 +33,7 @@ def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str
 
 
 def sighting_columns(lookup: Lookup, facts: TransactionFacts | None, now: datetime) -> dict[str, Any]:
-    """Return the lookup's columns once a node has seen its transaction.
+    """Return new values for the `Lookup` row of a transaction that a node has seen.
 
     If a reorganisation moves the transaction to another block, the first block stays stored.
     """
@@ -90,9 +90,9 @@ def waiting_columns(
     return columns
 
 
-# The lookup's columns if the nodes no longer know the transaction.
+# Values for a `Lookup` row whose transaction the nodes no longer know.
 UNKNOWN: dict[str, Any] = {**block_columns(None), "confirmations": 0}
-# The lookup's columns if the hash is not a proposal's id.
+# Values for a `Lookup` row whose hash turned out not to be a proposal's id.
 NO_PROPOSAL: dict[str, Any] = {"proposal_id": "", "proposal_account": "", "further_accounts": None}
 # The payment's columns if it no longer keeps the request open.
 NOT_HOLDING: dict[str, Any] = {"is_in_flight": False, "is_bound_unmined": False, "likely_failure": ""}

@@ -245,7 +245,7 @@ def progress_columns(
 def looked_up_columns(
     lookup: Lookup, verdict: Paid | NotYet, facts: TransactionFacts | None, finality: Finality, now: datetime
 ) -> dict[str, Any]:
-    """Return the lookup's columns for a transaction that pays, or whose result is not final."""
+    """Return new values for the `Lookup` row of a transaction that pays, or whose result is not final yet."""
     return {**sighting_columns(lookup, facts, now), **depth_columns(verdict, finality)}
 
 
