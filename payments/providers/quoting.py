@@ -26,7 +26,8 @@ from payments.providers.offer_checks import OfferRefused
 logger = logging.getLogger(__name__)
 
 MAX_QUOTES = 2
-# The cheapest route is not recommended if it is slower than the fastest by this factor.
+# The cheapest route is not recommended if it takes this many times as long as the fastest, and this many seconds
+# longer.
 _FAR_SLOWER_FACTOR = 5
 _FAR_SLOWER_SECONDS = 600
 _QUICK_SECONDS = 2.0

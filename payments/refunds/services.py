@@ -227,7 +227,7 @@ def _left_for(refund: Refund) -> int:
     """Return how much the refund can still send. The other refunds of the same request and payment come
     first.
 
-    What was sent to an earlier address of this refund is deducted.
+    The amount that was sent to earlier addresses of this refund is deducted.
     """
     possible = refundable(refund.request).without(refund.pk)
     due = max(refund.amount - possible.taken_by_moved(refund.pk), 0)
@@ -244,7 +244,10 @@ def _require_ended(request: PaymentRequest) -> None:
 
 
 def _credited(request: PaymentRequest) -> list[str]:
-    """Return the ids of the payments that were credited so far. Only their wallets may set the address."""
+    """Return the ids of the payments that were credited so far.
+
+    Only the wallets that made these payments may set the address.
+    """
     credited = request.payments.filter(status=Payment.Status.COMPLETED)
     return list(credited.order_by("created_at", "id").values_list("pk", flat=True))
 

@@ -152,7 +152,7 @@ def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[
 
 
 def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume], list[DailyValue]]:
-    """Return one day's statistics for each active merchant and for all together. Stores nothing."""
+    """Return one day's statistics for each active merchant and for all merchants together. Stores nothing."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     end = start + _DAY
     statistics: dict[Key, dict[str, Any]] = defaultdict(dict)

@@ -12,7 +12,7 @@ _DEPOSIT = "authorization__deposit"
 
 
 def count_fees(day: date) -> list[DailyFees]:
-    """Return the day's rows for each merchant and for all together. Stores nothing."""
+    """Return the day's rows for each merchant and for all merchants together. Stores nothing."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     ended = Relay.objects.filter(
         ended_at__gte=start, ended_at__lt=start + timedelta(days=1), authorization__isnull=False

@@ -18,7 +18,7 @@ from payments.models import DailyValue, LateValue, Payment
 
 
 def count_values(day: date, completed: QuerySet[Payment]) -> list[DailyValue]:
-    """Return the day's rows for each merchant and for all together. Stores nothing."""
+    """Return the day's rows for each merchant and for all merchants together. Stores nothing."""
     amount = Cast(KT("value__amount"), DecimalField(max_digits=110, decimal_places=3))
     rows = completed.filter(value__isnull=False).annotate(currency=KT("value__currency"))
     sums: dict[tuple[Any, str], tuple[int, Decimal]] = {}
