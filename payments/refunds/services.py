@@ -224,8 +224,8 @@ def is_reserved(carrier: PaymentRequest) -> bool:
 
 
 def _left_for(refund: Refund) -> int:
-    """Return how much the refund can still send. The other refunds of the same request and payment come
-    first.
+    """Return how much the refund can still send. The amounts of the other refunds of the same request and payment are
+    deducted first.
 
     The amount that was sent to earlier addresses of this refund is deducted.
     """

@@ -41,7 +41,7 @@ def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
 def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> None:
     """Record that a reorganisation removed a completed payment's block.
 
-    If `reorged` is false, record that the block is back.
+    If `payment.reorged` is false, the block is back.
     """
     event = _event(
         EventType.PAYMENT_REORGED,

@@ -66,7 +66,7 @@ def submit_hash(
 ) -> tuple[Payment, bool]:
     """Submit a hash for a customer. Return its payment, and whether the payment is new. The hash must be canonical.
 
-    - A known hash returns its payment, and so does a hash that was replaced.
+    - For a known hash, and for a hash that was replaced, the existing payment is returned.
     - A failed payment is reopened once if its failure can be retried. If it was unbound, it can also be reopened
       after each new wallet proof.
     - If the transaction speeds up one of the request's payments, that payment continues with it.
