@@ -15,7 +15,7 @@ _LARGEST_NONCE = 2**63 - 1
 def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str, Any]:
     """Return the payment's columns about its own transaction, once a node has seen it.
 
-    A deposit address's balance has no sender, so it has none of these columns.
+    A payment that was found by the balance of a deposit address has no known sender, so it gets no columns.
     """
     if facts is None or not facts.sender:
         return {}
@@ -103,8 +103,8 @@ def paid_columns(
 ) -> dict[str, Any]:
     """Return the columns for the paid amount, its token and its binding.
 
-    The columns come from the swap's quote, or from the transfers that arrived. A swap without a `quote` is a
-    transaction that started the swaps of several quotes. Each quote may have another wallet.
+    The columns come from the swap's quote, or from the transfers that arrived. If a swap has no `quote`, its
+    transaction started the swaps of several quotes, perhaps for different wallets.
     """
     if lookup.is_delivery:
         return {"bound_by": bound.by}
