@@ -167,8 +167,9 @@ def finality_lag_seconds(status: ChainStatus) -> float | None:
 
 
 def finality_still_since(chain: Chain, now: datetime) -> datetime | None:
-    """Return the time at which the chain's finality tag last moved, if it has stopped: it moved longer ago than
-    `longest_pause`.
+    """If the chain's finality tag has stopped, return the time at which it last moved.
+
+    A tag has stopped if it hasn't moved for longer than `longest_pause`.
 
     None if it has not stopped, if there is no recent check, or if the chain counts confirmations.
     """

@@ -72,7 +72,7 @@ _IS_OWN_FAULT = re.compile(
 
 
 def result_of(result: Any) -> Any:
-    """Return a call's result. Raises ChainError if it is a node's error or `Unread`."""
+    """Return a call's result. Raises ChainError if the result is a node's error or `Unread`."""
     if isinstance(result, RpcFault):
         raise ChainError(f"the node rejected a call: {result.message}")
     if isinstance(result, Unread):
@@ -90,7 +90,7 @@ def is_execution_failure(result: Any) -> bool:
 
 
 def is_temporary(fault: RpcFault) -> bool:
-    """Whether an error is temporary. A missing method isn't."""
+    """Whether an error is temporary. A missing method is a permanent error."""
     is_limited = fault.code == _LIMITED or bool(_IS_OWN_FAULT.search(fault.message))
     return is_limited and "method" not in fault.message.lower()
 

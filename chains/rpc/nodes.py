@@ -78,7 +78,7 @@ class Adaptive:
     """A request size that adapts to a node.
 
     The size is halved on failure and doubled after some successes. Each failed doubling delays the next. So a fixed
-    limit causes few failures, and a limit that one unusual block caused ends again.
+    limit causes few failures, and a limit that one unusual block caused is lifted again.
     """
 
     FIRST_SUCCESSES = 10

@@ -5,7 +5,7 @@ Nodes differ in their abilities (traces, older state). So only the facts that bo
 claim a transfer. With fewer than three nodes, the first node that responds is believed. If a node doesn't know a
 transaction, or doesn't send it because of its size, the other nodes are queried too.
 
-The limit of this: two nodes that return the same wrong result are believed. Choose node providers that don't share a
+A known limitation: two nodes that return the same wrong result are believed. Choose node providers that don't share a
 backend.
 """
 
@@ -76,8 +76,8 @@ def query_items(
 ) -> dict[_Key, _Result]:
     """Return an item for each key.
 
-    If a quorum is required, two nodes must agree on it; otherwise it is the first node's. Keys without such an item are
-    omitted. Raises ChainError if too few nodes sent a usable response.
+    If a quorum is required, the item is the one on which two nodes agree; otherwise it is the first node's. Keys
+    without an item are omitted. Raises ChainError if too few nodes sent a usable response.
     """
     needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
     reports: list[Mapping[_Key, _Result]] = []
@@ -252,7 +252,7 @@ def _without_contents(facts: TransactionFacts) -> TransactionFacts:
 
 
 def _moved_in_both(less: TransactionFacts, more: TransactionFacts) -> tuple[Transfer, ...] | None:
-    """Return the transfers that both report; None if one lacks a transfer that it can't have missed."""
+    """Return the transfers that both nodes report. None if a node doesn't report a transfer that it must have seen."""
     seen = {_moved(transfer): transfer for transfer in more.transfers}
     moved = [_moved(transfer) for transfer in less.transfers]
     if not all(transfer in seen for transfer in moved):
