@@ -40,8 +40,7 @@ def is_signed_by_key(address: str, message: str, signature: str) -> bool:
 
 
 def has_own_key(code: bytes) -> bool:
-    """Whether an account with this code signs with a key. An account without code does, and an account with an EIP-7702
-    delegation.
+    """Whether an account with this code signs with a key. True for accounts without code and for EIP-7702 delegations.
     """
     return code == b"" or (code.startswith(_DELEGATION) and len(code) == _DELEGATION_BYTES)
 
@@ -55,7 +54,7 @@ def is_signed_by_contract(
 ) -> bool:
     """Whether the contract at `address` accepts the signature of `message` (EIP-1271).
 
-    `results` sends calls to the chain. `block` is the tag or height at which they read the state.
+    `results` sends calls to the chain. `block` is the tag or height of the block whose state the calls read.
     """
     raw = _read(signature)
     if raw is None:

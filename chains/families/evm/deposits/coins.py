@@ -4,8 +4,8 @@ Native coin leaves no log when it arrives, so this module reads balances. A forw
 (`Swept`). The received amount is therefore its balance at a block, plus the amounts that it logged up to this block.
 
 One `eth_call` reads many balances: a state override puts code at an unused address, and the code reads the balances.
-The block's hash pins this call (EIP-1898), but nothing pins a query for logs in a range of blocks. So the block is
-queried again afterwards: it must still be on the node's chain.
+This call names the block by its hash (EIP-1898), but a query for logs can only name heights. So the block is queried
+again afterwards: it must still be on the node's chain.
 """
 
 import logging
@@ -33,7 +33,7 @@ READER: Final = to_checksum_address(keccak(text="quittance: balances of deposit 
 # Code that returns the balance of the account in each word of the input: for (i = 0; i != calldatasize; i += 32)
 # mstore(i, balance(calldataload(i))); return(0, i).
 _READING_CODE = "0x60005b8036146014578035318152602001600256" + "5b6000f3"
-# 3,000 gas each; nodes allow 10 million and more in a call.
+# Each balance costs 3,000 gas. Nodes allow at least 10 million gas in a call.
 _AT_ONCE = 1000
 _WORD = 32
 
@@ -67,7 +67,7 @@ def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -
         ("eth_call", [{"to": READER, "data": to_hex(b"".join(map(address_word, part)))}, pinned, override])
         for part in parts
     ]
-    # Parsed outside the batch, because a node without old state is healthy.
+    # Parse outside the batch: a node without old state isn't at fault.
     results = node.batch(calls, list) if calls else []
     read = [_words(result) for result in results]
     if [len(words) for words in read] == [len(part) for part in parts]:
@@ -111,8 +111,7 @@ def _read_block(result: Any, height: int) -> Block:
 def _swept(
     node: JsonRpc, addresses: Sequence[str], first: int, last: int, stable: int
 ) -> tuple[Counter[str], Counter[str]]:
-    """Return two amounts for each forwarder: swept from block `first` to `last`, and the part of it up to block
-    `stable`.
+    """Return two amounts for each forwarder: swept from block `first` to `last`, and swept from `first` to `stable`.
 
     Raises ChainError.
     """

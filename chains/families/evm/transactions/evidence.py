@@ -1,13 +1,14 @@
 """Read evidence on a transaction without a trace: the code of its accounts before and after it, from a node's state.
 
-An account made exactly the calls that its owner signed if `accounts.py` lists its code. The code is read in the
-transaction's block and in the block before. The following facts show that the code didn't change in between:
+`accounts.py` lists the code of accounts that make exactly the calls that their owners signed. To recognise such an
+account, its code is read in the transaction's block and in the block before. The following facts show that the code
+didn't change in between:
 
 - The account's nonce grew only by this transaction, so the account had no other transaction and no delegation.
 - This transaction wrote all logs of the account and its implementation, so no upgrade and no module ran.
 - No other operation of the account ran.
 
-A native payment to a contract counts up to the growth of the contract's balance in the block. If the node lacks the
+If a contract receives native coin, only the amount by which its balance grew in the block counts. If the node lacks the
 state, there is no evidence. If the node fails, the transaction is looked up again later.
 """
 

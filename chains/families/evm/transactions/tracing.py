@@ -2,9 +2,9 @@
 
 - If no node supports traces, the transaction is evaluated from other evidence.
 - If a node fails, the transaction is looked up again later.
-- If a trace exists but can't be read, this is a third result. The sender controls a trace's size, and must not be able
-  to choose by it how the transaction is evaluated. A trace that can't be read is later queried alone, so that it
-  doesn't delay others.
+- If a trace exists but can't be read, the result is UNREADABLE. The sender controls a trace's size, but must not be
+  able to choose the evidence by making the trace too large. A trace that can't be read is later queried alone, so that
+  it doesn't delay others.
 """
 
 import threading
@@ -231,8 +231,8 @@ class Tracer:
         """Record that the node rejected a trace as unsupported.
 
         Return whether the rejection is conclusive. The rejection is conclusive if the node also rejects another
-        transaction's trace over new connections. If the node has returned traces before, it must also reject them for
-        minutes.
+        transaction's trace over new connections. If the node has returned traces before, the rejections must also last
+        for minutes.
         """
         now = self._clock()
         try:
