@@ -155,13 +155,12 @@ def chains_with_status() -> list[tuple[Chain, ChainStatus | None]]:
 
 
 def lag_seconds(status: ChainStatus) -> float | None:
-    """Return the seconds from the first check that saw the latest block to the last check; None without a block."""
+    """Return the seconds between the first check that saw the latest block and the last check; None without a block."""
     return (status.looked_at - status.head_since).total_seconds() if status.head_since else None
 
 
 def finality_lag_seconds(status: ChainStatus) -> float | None:
-    """Return the seconds from the time when the finality tag last moved to the last check; None if the chain counts
-    confirmations.
+    """Return how many seconds before the last check the finality tag moved; None if the chain counts confirmations.
     """
     return (status.looked_at - status.finality_since).total_seconds() if status.finality_since else None
 

@@ -119,11 +119,11 @@ class EvmClient(DepositReader):
         mentioning: frozenset[str] = frozenset(),
         alone: Alone | None = None,
     ) -> Snapshot:
-        """Read the transactions from one node: two batches, and one more for traces.
+        """Read the transactions from one node, in several batches.
 
         1. The transactions with their receipts.
-        2. The traces of those that need one. Account state replaces a missing trace, in two more rounds. 3. The head
-           and the blocks that the receipts name, and the chain id again: the URL may now serve another node.
+        2. The traces of the transactions that need one. If a trace is missing, two more batches read account state.
+        3. The head, the blocks that the receipts name, and the chain id: the URL may now serve another node.
 
         A transaction is reported as not mined if its trace is temporarily unavailable. The same holds if the node has a
         different block at the receipt's height, because the chain was reorganised between the batches.

@@ -60,7 +60,10 @@ class Unproven:
 
     @property
     def key(self) -> "_Key":
-        """The key of the cache. The key contains the accounts, because they depend on the watched contracts."""
+        """The key in the cache.
+
+        The key contains the accounts, because these depend on the contracts that the caller watches.
+        """
         return self.hash, self.block_hash, tuple(execution.account for execution in self.executions)
 
 
@@ -86,7 +89,7 @@ NO_EVIDENCE = Evidence()
 
 @dataclass(frozen=True)
 class Evidences:
-    """The evidence by transaction hash; `failed` lists the transactions without a usable response."""
+    """The evidence by transaction hash. `failed` lists the transactions for which no node sent a usable response."""
 
     found: Mapping[str, Evidence]
     failed: frozenset[str] = frozenset()

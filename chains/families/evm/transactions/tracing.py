@@ -76,7 +76,7 @@ class Traces:
 
     Each transaction is in exactly one of the first four fields. `missing`: no node has a trace. `failed`: there is no
     usable response now. `unreadable`: a trace exists but is too large, incomplete or has unknown kinds of calls, so it
-    proves no inner calls. `oversized`: those of `failed` that are so large that they must be read alone.
+    proves no inner calls. `oversized`: the transactions in `failed` that are so large that they must be read alone.
     """
 
     by_hash: Mapping[str, Trace]
@@ -112,10 +112,10 @@ class Tracer:
     def traces(
         self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str] = frozenset()
     ) -> dict[str, Trace | None]:
-        """Return the traces by transaction hash:
+        """Return the traces by transaction hash: None if the node has no trace, UNREADABLE if a trace can't be read.
 
-        None if the node has no trace, UNREADABLE if it can't be read. Transactions without a usable response are
-        omitted. The query sends one batch, and one request for each transaction that is queried alone.
+        Transactions without a usable response are omitted. The query sends one batch, and one request for each
+        transaction that is queried alone.
         """
         found: dict[str, Trace | None] = {**self.remembered(wanted, whole_input_of)}
         for part in self._parts([hash_ for hash_ in wanted if hash_ not in found]):
@@ -155,7 +155,7 @@ class Tracer:
         return {hash_: trace}
 
     def is_offered(self) -> bool:
-        """Whether the node supports traces, by recent results or one query.
+        """Whether the node supports traces. The result comes from earlier traces or, if there are none, from one query.
 
         An inconclusive query counts as False for a short time.
         """
