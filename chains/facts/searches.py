@@ -28,8 +28,7 @@ class Discovery:
 
 @dataclass(frozen=True)
 class LoggedWords:
-    """The (word, transaction hash) pairs from logs, in chain order, and the block at which the next search begins.
-    """
+    """The (word, transaction hash) pairs from logs, in chain order, and the block at which the next search begins."""
 
     found: tuple[tuple[bytes, str], ...]
     next_block: int

@@ -213,7 +213,7 @@ class EvmClient(DepositReader):
     def prepare(
         self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
     ) -> dict[str, Any]:
-        """Return the unsigned call as hex quantities. Raises ValueError if its value is not the amount to spend."""
+        """Return the unsigned call as hex quantities. Raises ValueError if the call's value is wrong."""
         if not isinstance(action, EvmCall):
             raise TypeError(f"{type(action).__name__} is not for an EVM chain")
         building.check_value(action, spending)
@@ -236,8 +236,8 @@ class EvmClient(DepositReader):
     ) -> dict[str, Any]:
         """Return the unsigned call.
 
-        Raises TransferRefused if the wallet can't make it now. `is_direct` is true for our own transfers, whose gas
-        another account may pay.
+        Raises TransferRefused if the wallet can't make the call now. `is_direct` is true for our own transfers, whose
+        gas another account may pay.
         """
         prices = fees.price_calls(call, self._fee_rules, self._chain_id)
         calls = [*prices, *building.funding_calls(call, sender, token, with_code=is_direct)]

@@ -40,8 +40,7 @@ def is_signed_by_key(address: str, message: str, signature: str) -> bool:
 
 
 def has_own_key(code: bytes) -> bool:
-    """Whether an account with this code signs with a key. True for accounts without code and for EIP-7702 delegations.
-    """
+    """Whether an account with this code signs with a key. This is true for no code and for an EIP-7702 delegation."""
     return code == b"" or (code.startswith(_DELEGATION) and len(code) == _DELEGATION_BYTES)
 
 

@@ -281,8 +281,8 @@ class _Lookups:
 
 def pays(facts: TransactionFacts, watch: Watch) -> bool:
     """Whether the watch's reference can claim a transfer of this transaction."""
-    # An unreadable transaction without a sender has an unknown format, so it may pay. An unreadable transaction with a
-    # sender is too large. No wallet makes such payments, so it can be ignored.
+    # An unreadable transaction with a sender has too many moves. No wallet makes such a payment, so ignore it. Any
+    # other unreadable transaction may pay.
     if not facts.is_readable:
         return not facts.sender
     return facts.succeeded and any(

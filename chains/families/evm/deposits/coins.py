@@ -1,7 +1,8 @@
 """Read how much native coin deposit addresses have received up to a block.
 
 Native coin leaves no log when it arrives, so this module reads balances. A forwarder logs all coin that it sends away
-(`Swept`). The received amount is therefore its balance at a block, plus the amounts that it logged up to this block.
+(`Swept`). So the amount that a forwarder has received is its balance at a block, plus the amounts that it logged up to
+this block.
 
 One `eth_call` reads many balances: a state override puts code at an unused address, and the code reads the balances.
 This call names the block by its hash (EIP-1898), but a query for logs can only name heights. So the block is queried
@@ -57,7 +58,9 @@ def coins_received(
 
 
 def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -> list[int]:
-    """Return the balances in one round trip. If the node can't run the code of a state override, use batches.
+    """Return the balances in one round trip.
+
+    If the node can't run the code of a state override, query each balance in batches.
 
     Raises ChainError.
     """
@@ -137,8 +140,7 @@ def _swept(
 def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:
     """Yield these contracts' `Swept` logs, each with the last block of its query. Raises ChainError.
 
-    If the node rejects a range, it is halved. Halving doesn't change the node's remembered range size, which other
-    queries use.
+    If the node rejects a range of blocks, the range is halved. Other queries to this node still use the full range.
     """
     size = node.log_limits.blocks.size
     is_checked = False

@@ -1,6 +1,6 @@
 """Parse one node's results about transactions into facts: block, transfers, and calls of contracts.
 
-An implausible result raises ChainError, like a missing one. An implausible result affects only its own transaction.
+An implausible result raises ChainError, as a missing result does. It affects only its own transaction.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

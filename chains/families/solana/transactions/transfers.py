@@ -183,8 +183,7 @@ def _unnamed(entry: Entry, moved: Iterable[Move]) -> list[int]:
 
 
 def _unnamed_gains(reading: _Reading) -> Iterator[Transfer]:
-    """If all instructions are known, yield the gains that no instruction explains. Such a gain can't be claimed.
-    """
+    """If all instructions are known, yield the gains that no instruction explains. Such a gain can't be claimed."""
     entry = reading.entry
     for index, amount in enumerate(reading.unnamed if entry.has_inner else ()):
         gain, owner = _coin_gain(entry, index), entry.keys[index]

@@ -66,8 +66,7 @@ _PROGRAMS = {
 
 
 def executing_multisigs(entry: Entry) -> dict[int, tuple[str, str]]:
-    """Return the top-level instructions that execute approved instructions: index to wallet program and multisig.
-    """
+    """Return the top-level instructions that execute approved instructions: index to wallet program and multisig."""
     executing = {}
     for instruction in entry.instructions:
         program = entry.program_of(instruction)
