@@ -286,8 +286,8 @@ class ChainClient(Protocol):
         """Return the unsigned transaction of a third party's action, in the format that wallets accept.
 
         The action is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if the action would fail or
-        spend more than `spending`. With `simulate=False`, the action is not simulated, and its own gas limit is used. Use
-        it for a call that can only succeed after another call.
+        spend more than `spending`. Without `simulate`, the action is not simulated, and its own gas limit is used. Use
+        this for a call that can only succeed after another call.
         """
 
     def rehearse(
