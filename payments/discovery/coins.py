@@ -47,8 +47,9 @@ class Found:
 
 @dataclass(frozen=True)
 class _Range:
-    """A search for the first block at which the address had received more than `before`. That block is after `low`.
-    The balance `seen` was read at that block or a later one.
+    """A range of blocks to search for the first one at which the address had received more than `before`.
+
+    The range begins after block `low` and ends at the block of `seen`.
     """
 
     row: DepositAddress
@@ -66,8 +67,7 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
     if not each_block.exists() or not client.search_limits().by_block:
         return 0
     head = client.look_up([], with_finality=True).head
-    # Read the rows before the cursor. If a search moves the cursor in between, `swept` is then too low, but counts no
-    # sweep twice.
+    # Read the rows before the cursor. Then `swept` has no sweep after the cursor, and no sweep is counted twice.
     rows = list(with_amounts(each_block))
     if not rows:
         return 0
@@ -83,7 +83,8 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
             "coins_searched_at": now,
             "coins_read_block": head.latest,
         }
-        # An address may have left this search meanwhile. Its own check then updates `swept`.
+        # An address may have left this search meanwhile. Such an address has a position and a `swept` of its
+        # own.
         if DiscoveryCursor.objects.filter(chain=chain, claim_id=claim_id).update(**moved):
             for pk, amount in found.swept.items():
                 DepositAddress.objects.filter(pk=pk, next_block__isnull=True).update(
@@ -111,8 +112,7 @@ def find(
 ) -> Found:
     """Record what these addresses received up to the head. Raises ChainError.
 
-    Call with rows whose `swept` includes all sweeps before the block `since`. `read_until` is the block at which
-    balances were last read.
+    `row.swept` includes the sweeps before the block `since`. `read_until` is the block of the last reading.
     """
     final = min(final_height(chain, head), head.latest)
     read = client.coins_received(
@@ -135,8 +135,7 @@ def find(
 def own_search(
     chain: Chain, client: ChainClient, rows: Collection[DepositAddress], *, now: datetime
 ) -> dict[UUID, Found]:
-    """Record what these addresses received up to the head. The search for each address begins at that address's own
-    next block.
+    """Record what these addresses received up to the head. The search of each address begins at its own position.
 
     Raises ChainError.
     """
@@ -159,8 +158,8 @@ def _by_request(rows: Iterable[DepositAddress], read: CoinsReceived) -> dict[UUI
 def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, list[Reading]]:
     """Return a reading for each arrival, by request id: the balance at the first block that showed the arrival.
 
-    If no node has the state of that block any more, a later block is used. The last reading of each request shows the
-    same total as the head.
+    If no node has the state of that block any more, a later block is used. The last reading shows as much as the
+    head.
     """
     steps: dict[UUID, list[Reading]] = defaultdict(list)
     left = list(ranges)
@@ -180,7 +179,7 @@ def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUI
 def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, Reading]:
     """Return the balance at the first block that shows more than before.
 
-    The block is found by bisection. Addresses that need the same block next share a call.
+    The block is found by bisection. Searches with the same next block share a call.
     """
     places = {each.row.pk: each for each in ranges}
     while True:
@@ -212,7 +211,9 @@ def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> 
 def _record(
     ranges: Sequence[_Range], seen: Mapping[UUID, Sequence[Reading]], sums: Mapping[UUID, int]
 ) -> int:
-    """Record the arrivals as payments, except small or frequent ones, which wait. Return the number of payments."""
+    """Record the arrivals as payments, or let them wait if they are small or frequent. Return the number of
+    payments.
+    """
     counts = found_payments(seen.keys())
     # If the customer submitted the transaction, record its coin at once, even if it is small. Until then, the
     # transaction's open payment keeps the request open.
@@ -237,9 +238,7 @@ def _record(
 
 
 def _let_wait(row: DepositAddress, reading: Reading | None, *, is_recorded: bool) -> None:
-    """Store `reading` as the waiting arrival. Keep an arrival that already waits, unless a new payment includes
-    it.
-    """
+    """Store the waiting arrival. An earlier one stays, unless a payment that was just recorded includes it."""
     if reading is None and not is_recorded:
         return
     if reading is not None and row.waiting_block is not None and not is_recorded:
