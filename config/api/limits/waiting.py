@@ -20,8 +20,9 @@ from django.http import HttpRequest, HttpResponse
 MAX_WAITING = 12
 MAX_FOR_ONE_PARTY = 8
 RETRY_AFTER_SECONDS = 2
-# How long a caller queues. If the party responds normally, a place gets free sooner. Otherwise the party counts as
-# hanging: during the pause, no caller queues for it. After the pause, one caller at a time does.
+# A caller waits up to _PATIENCE_SECONDS for a place. If the party responds normally, a place is free sooner. Otherwise
+# the party is considered down: for _PAUSE_SECONDS, calls that find no place fail at once. After that, one caller at a
+# time waits for a place again.
 _PATIENCE_SECONDS = 1.0
 _PAUSE_SECONDS = 5.0
 
@@ -82,8 +83,8 @@ _here = _Here()
 def waiting_for(party: str, *, at_once: int = MAX_FOR_ONE_PARTY, queues: bool = True) -> Iterator[None]:
     """Count this thread as waiting for `party` while the block runs. A nested block doesn't count again.
 
-    At most `at_once` threads wait for one party. With `queues`, the next thread waits up to a second for a place. A
-    thread that doesn't serve a request is not counted.
+    At most `at_once` threads wait for one party. If `queues` is True, the next thread waits up to a second for a place.
+    Otherwise it fails at once. A thread that doesn't serve a request is not counted.
 
     Raises Busy if there is no place.
     """
