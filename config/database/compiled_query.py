@@ -49,9 +49,7 @@ def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[A
 
     The statement is prepared, except behind a pooler (DATABASE_LISTEN_URL). Raises Django's database errors.
     """
-    ours = connections[
-        DEFAULT_DB_ALIAS
-    ]  # faster than `connection`, which looks the connection up for each attribute
+    ours = connections[DEFAULT_DB_ALIAS]  # faster than `connection`, a proxy with a lookup per attribute
     if ours.execute_wrappers or ours.queries_logged:  # only Django's cursor supports wrappers and the log
         watched: Any = ours.cursor()
         watched.execute(sql, values)
