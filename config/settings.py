@@ -52,7 +52,7 @@ INSTALLED_APPS = [
     "django_otp",
     "chains",
     "merchants",
-    "django.contrib.auth",  # listed after merchants, which replaces two commands of it
+    "django.contrib.auth",  # after merchants, whose createsuperuser and changepassword take precedence
     "webhooks",
     "payments",
     "checkout",

@@ -94,7 +94,7 @@ def send(invited: Invited) -> None:
 
 
 def revoke(invitation: Invitation, *, request: HttpRequest) -> bool:
-    """Revoke the invitation. Return whether it was open."""
+    """Revoke the invitation. Return False if it was no longer open."""
     with transaction.atomic():
         was_open = bool(_open(invitation.merchant).filter(pk=invitation.pk).update(revoked_at=timezone.now()))
         if was_open:
