@@ -135,7 +135,7 @@ def _open(
         raise
 
 
-# A connection is reused only if all of these are the same: receiver, rules, trusted certificates.
+# A connection is reused only for the same receiver, rules and trusted certificates, which are the parts of the key.
 Key = tuple[Hashable, ...]
 
 
