@@ -1,7 +1,7 @@
 """A merchant's allowed recipients: the wallets that its payment requests may pay, on every chain of a family.
 
-An empty list allows any recipient. No API call changes the list. So a thief of an API key can't direct payments to
-another wallet.
+An empty list allows any recipient. No API call changes the list. So a stolen API key is not enough to redirect payments
+to another wallet.
 
 A second list has the contracts that the merchant controls on every chain. Only these contracts can be the recipient of
 a deposit address.

@@ -2,9 +2,9 @@
 
 A process imports this module only if it sends traces, and after its fork, because the exporter has a thread.
 
-The trace id of a payment request is computed from the request's id. So API calls, chain lookups and webhook attempts
-for it are in one trace, although different processes do them, hours apart. Work on several payments has a trace of its
-own, and each payment's trace links to it.
+The trace id of a payment request is computed from the request's id. So one trace has all API calls, chain lookups and
+webhook attempts for a payment request, although they happen in different processes and hours apart. Work on several
+payments has a trace of its own, and each payment's trace links to it.
 
 A span contains ids, names, numbers and SQL without values. A span contains no header, body, address or query.
 """

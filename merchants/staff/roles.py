@@ -194,8 +194,8 @@ def require_other_owner(membership: StaffMembership) -> None:
 def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None:
     """Give this saved user one role: operator, support, or a role within `merchant`.
 
-    Raises OnlyOwner if a merchant would lose its only owner. Raises ValueError for an unknown role, for a member's role
-    without a merchant, and for another role with a merchant.
+    Raises OnlyOwner if a merchant would lose its only owner. Raises ValueError for an unknown role, if a role within a
+    merchant has no merchant, and if another role has one.
     """
     if role not in (OPERATOR, *Role.values):
         raise ValueError(f"there is no role {role!r}")

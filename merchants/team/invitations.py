@@ -1,9 +1,9 @@
 """Invite people to a role.
 
-A link works once, within 7 days. If the inviter loses the right to invite, it no longer works.
+A link works once, within 7 days. If the inviter loses the right to invite, the link no longer works.
 
 The invited person chooses the password. The account's name is the e-mail address. An account belongs to one merchant,
-so a person who works for two merchants has two accounts. The name of the second one gets a number.
+so a person who works for two merchants has two accounts. The name of the second account is the address with a number.
 """
 
 import re

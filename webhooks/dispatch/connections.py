@@ -1,7 +1,8 @@
 """Connections to webhook receivers. Connections go only to checked IP addresses, and are reused for a short time.
 
-A reused connection needs no DNS lookup, because its address was checked before. A connection has a deadline, which is
-checked before each read and write. A timeout for a single read isn't enough: a receiver could send one byte a second.
+A reused connection needs no DNS lookup, because its address was checked before. Each request over a connection has a
+deadline, which is checked before each read and write. A timeout for a single read isn't enough: a receiver could send
+one byte a second.
 """
 
 import ipaddress

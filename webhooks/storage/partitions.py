@@ -69,9 +69,9 @@ def make_ahead(now: datetime) -> int:
 def drop_unused(before: datetime) -> int:
     """Drop the partitions that end by `before` and that no event or delivery needs. Return how many were dropped.
 
-    A partition of bodies is needed while an event older than its end exists. A partition of attempts is needed while a
-    delivery older than its end exists, because a delivery is older than its attempts. So no event loses its body, and
-    no delivery loses its attempts.
+    A partition of event bodies is needed while there is an event from before the partition's end. A partition of
+    attempts is needed while there is a delivery from before the partition's end, because a delivery is older than its
+    attempts.
     """
     dropped = 0
     for partition in partitions():

@@ -1,8 +1,8 @@
 """Count calls against a limit in Redis, for all processes together.
 
 Each count is one atomic step over a sliding window. If Redis times out, the processes stop calling it for a few
-seconds. Meanwhile all calls are allowed. Use `without_redis="count here"` if a call must stay limited: then each
-process counts alone.
+seconds. Meanwhile all calls are allowed. With `without_redis="count here"`, calls stay limited during that time,
+because each process counts alone.
 """
 
 import logging

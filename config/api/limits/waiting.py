@@ -1,8 +1,9 @@
 """Limit how many threads of a web process wait for outside parties: nodes, routing providers, receivers, name servers.
 
 If every thread waited for a node that hangs, there would be no thread for calls that need only the database. So at most
-`MAX_WAITING` threads wait, and fewer for one party. The next thread queues for a short time. If no place gets free, its
-call fails as if the party were down. The calls after it fail at once, for a few seconds.
+`MAX_WAITING` threads wait, and fewer for one party. If this limit is reached, the next call waits for a short time
+until another call ends. If none ends, the call fails as if the party were down. For the next few seconds, further calls
+fail at once.
 
 Only the threads of web processes are limited. Workers have separate threads for each chain and receiver.
 """
