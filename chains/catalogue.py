@@ -343,7 +343,7 @@ def _price_as(entry: Mapping[str, Any], where: str) -> str:
     if code and not _COIN.fullmatch(code):
         raise CatalogueError(f"{where}: price_as should be a coin's code, such as USDC")
     if is_currency(code):
-        # A stablecoin has the price of its market rates, not of its peg.
+        # A stablecoin is priced at its market rate, which may differ from its currency.
         raise CatalogueError(f"{where}: price_as should be a coin's code, such as USDC; {code} is a currency")
     return code
 

@@ -1,7 +1,7 @@
 """The interface between the service and a chain, and the dataclasses it returns.
 
 A client serves one chain. A client returns facts, not decisions: `payments.evaluation` decides from the facts whether a
-request is paid. "Not found" is `None`. If no node sends a usable response (all are down, lag, limit the rate or
+request is paid. `None` means "not found". If no node sends a usable response (all are down, lag, limit the rate or
 contradict each other), a method raises `ChainError`. Each chain family has one implementation of `ChainClient`.
 """
 
@@ -65,23 +65,23 @@ class Transfer:
     - `token`: the contract's or mint's address, empty for the native coin.
     - `sender`: the account whose balance fell (on EVM the log's `from`). Empty if tokens are minted or it is unknown.
     - `amount`: the amount that arrived.
-    - `slot`: the transfer's position in the transaction, by which it is credited only once. For an EVM token, it is the
-      log's position in its receipt; for EVM native coin, `value` or the inner call's path. On Solana, it is the
-      instruction's path (`2`, `2.5` if inner). `gain.3` is the fourth key's gain of lamports without an instruction.
+    - `slot`: the transfer's position in the transaction; each position is credited only once. For an EVM token, it is
+      the log's position in its receipt; for EVM native coin, `value` or the inner call's path. On Solana, it is the
+      instruction's path (`2`, `2.5` if inner), or `gain.3` if the fourth key gained lamports without an instruction.
 
-    The fields below are evidence of who may claim the transfer. A field that can't be proved keeps its default.
+    The fields below are evidence of who may claim the transfer. A field without proof has its default value.
 
     - `references`: the 16-byte references in the call or top-level instruction that made this transfer.
     - `made_by`: the account that made the transfer itself; empty if a contract or program moved the tokens on its
-      behalf. Each of these is proof: the account signed the transaction and called the token directly; a complete trace
-      shows the account's call; or, on Solana, the account is the authority of a top-level instruction.
-    - `claimable`: the part of `amount` that a reference or a proof can bind: at most the amount in that call or
-      instruction. None means all of it.
+      behalf. One of three proofs is enough: the account signed the transaction and called the token directly; a
+      complete trace shows the account's call; or, on Solana, the account is the authority of a top-level instruction.
+    - `claimable`: the part of `amount` that a reference or a proof can claim: at most the amount in that call or
+      instruction. None means the whole `amount`.
     - `within`: the calls that enclose this transfer, as indexes into the transaction's `mentions`.
     - `account`, `gain` (Solana): the token account that received the transfer (for SOL, the recipient itself), and the
       account's gain in the whole transaction. All credits of a transaction to one account sum to at most its gain.
-    - `authorization`: the nonce of the authorization that `sender` signed for this transfer. Only this nonce binds such
-      a transfer.
+    - `authorization`: the nonce of the authorization that `sender` signed for this transfer. Only this nonce shows
+      which request the transfer pays.
     - `is_marked`: exactly 16 bytes follow the call's arguments (EVM), or the instruction has an extra read-only key
       (Solana). Some system, perhaps not this service, built such a transfer for one order.
     """
@@ -109,8 +109,8 @@ class Transfer:
 class Mention:
     """The input of a call to a watched contract or program or, if `is_log`, a log that it wrote.
 
-    `data` is the call's whole input, the instruction's data or, for a log, its topics followed by its data. Routing
-    providers' IDs are searched for only here.
+    `data` is the call's whole input, the instruction's data or, for a log, its topics followed by its data. Only `data`
+    is searched for routing providers' IDs.
     """
 
     contract: str
@@ -122,9 +122,9 @@ class Mention:
 class TransactionFacts:
     """A transaction's facts on the chain.
 
-    - `block` is None while the transaction is not mined. `transfers` is then empty. If its bytes are a direct transfer
-      of a token or the native coin, `intended` holds this transfer, with its reference.
-    - `nonce` is the sender's nonce, which a replacement has too. `effect` is a digest of the recipient, value and data,
+    - While the transaction is not mined, `block` is None and `transfers` is empty. If the transaction's bytes are a
+      direct transfer of a token or the native coin, `intended` holds this transfer, with its reference.
+    - `nonce` is the sender's; a replacement has the same. `effect` is a digest of the recipient, value and data,
       without fees. If two transactions have the same nonce and effect, one is a speed-up of the other. Chains without
       replacements set neither field.
     - `commitment` is Solana's commitment level: `confirmed` or `finalized`.
@@ -171,8 +171,8 @@ class Head:
 class Snapshot:
     """The chain's head and the requested transactions (None for a transaction that healthy nodes don't know).
 
-    `contradicted` holds the hashes without a usable result: the nodes disagree, or none can return the details. In
-    `transactions`, these are not mined or unknown.
+    `contradicted` holds the hashes without a usable result: the nodes disagree, or none can return the details.
+    `transactions` shows them as not mined or unknown.
     """
 
     head: Head
@@ -258,7 +258,7 @@ class ChainClient(Protocol):
     def look_up(
         self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
-        """Return the head and these transactions. Many transactions need no more round trips than few.
+        """Return the head and these transactions. More transactions don't need more round trips.
 
         `with_finality` also queries the safe and finalized blocks. The calls and logs of the contracts or programs in
         `mentioning` are returned as `mentions`.
@@ -286,8 +286,8 @@ class ChainClient(Protocol):
         """Return the unsigned transaction of a third party's action, in the format that wallets accept.
 
         The action is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if the action would fail or
-        spend more than `spending`. With `simulate=False`, the action keeps its own gas limit and is not rejected. Use
-        it for a call that can only succeed after another call.
+        spend more than `spending`. Without `simulate`, the action is not simulated, and its own gas limit is used. Use
+        this for a call that can only succeed after another call.
         """
 
     def rehearse(
@@ -301,7 +301,7 @@ class ChainClient(Protocol):
     def balances(self, owner: str, tokens: Sequence[str]) -> Mapping[str, int]:
         """Return how many base units of each token one payment of `owner` can spend; "" is the native coin.
 
-        Many tokens need no more round trips than few. Tokens whose contract returns no valid response are omitted.
+        More tokens don't need more round trips. Tokens whose contract returns no valid response are omitted.
         """
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
@@ -354,9 +354,9 @@ class ChainClient(Protocol):
     ) -> CoinsReceived:
         """Return how much native coin each deposit address had received up to the block `at_block`.
 
-        The amount is its balance and its sweeps since `since_block`. The sweeps up to `stable_block` are also returned
-        alone. On a chain with a quorum, two nodes have to return the same block and amounts. Raises ChainError if too
-        few nodes have the block's state.
+        The amount is its balance and its sweeps since `since_block`. The result's `swept` has the sweeps up to
+        `stable_block`. On a chain with a quorum, two nodes have to return the same block and amounts. Raises ChainError
+        if too few nodes have the block's state.
         """
 
     def blocks(self, heights: Collection[int]) -> Mapping[int, Block]:
@@ -372,7 +372,7 @@ class ChainClient(Protocol):
         """Return a sentence on why this well-formed address can't receive payments, or None if it can."""
 
     def transaction_counts(self, senders: Sequence[str]) -> Mapping[str, int]:
-        """Return each sender's next nonce, by its mined transactions; empty if the chain has no nonces."""
+        """Return each sender's next nonce after its mined transactions; empty if the chain has no nonces."""
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
         """Return the hash of the sender's transaction with this nonce, mined or waiting; None if no node knows.
@@ -383,7 +383,7 @@ class ChainClient(Protocol):
     def may_return_proposals(self, account: str) -> bool:
         """Return whether this account's wallet may return a proposal's id instead of a hash; see `Proposal`.
 
-        An account with code may have such a wallet, and so may a new account, whose code may not be deployed yet.
+        This is possible for accounts with code, and for new accounts, whose code may be deployed later.
         """
 
     def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:
@@ -399,7 +399,7 @@ class ChainClient(Protocol):
         """Return the height of the newest block (on Solana: the newest confirmed slot)."""
 
     def block_at(self, moment: datetime) -> int:
-        """Return the height of one of the last blocks before `moment`; 0 if all are later. Results are cached."""
+        """Return the height of one of the last blocks before `moment`; 0 if no block is earlier. Results are cached."""
 
     def search_limits(self) -> SearchLimits:
         """Return the way in which `discover` searches, and its limits. Queries no node."""
@@ -410,13 +410,13 @@ class ChainClient(Protocol):
         """Return transactions that contain a watched reference, mined from `since_block` to `until_block`.
 
         Without `since_block`, the search starts near the head; without `until_block`, it ends at the head. One query
-        searches for all watches. `SearchLimits` describes chains that are not searched by block.
+        searches for all watches. `SearchLimits` explains chains without a search by block.
         """
 
     def find_in_logs(
         self, words: Collection[bytes], contracts: Collection[str], *, since_block: int, until_block: int
     ) -> LoggedWords:
-        """Return the transactions in which one of these contracts logged one of these words of 32 bytes.
+        """Return the transactions in which a log of these contracts contains one of `words` (32 bytes each).
 
         One node's logs are enough, because `look_up` confirms the transactions. Chains that are not searched by block
         return nothing.
@@ -425,6 +425,6 @@ class ChainClient(Protocol):
     def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
         """Return the amounts that transactions moved to these recipients.
 
-        `tokens` maps each recipient to its one token. One query searches for all recipients. One node's logs are
-        enough, because `look_up` confirms the transactions. Chains that are not searched by block return nothing.
+        `tokens` maps each recipient to one token to search for. One query searches for all recipients. One node's logs
+        are enough, because `look_up` confirms the transactions. Chains that are not searched by block return nothing.
         """

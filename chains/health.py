@@ -49,8 +49,8 @@ NEEDS_ATTENTION = (Health.STALLED, Health.NOT_FINALIZING, Health.DOWN)
 class NodeCheck:
     """The result of checking one node.
 
-    `host` is not the URL, which may contain a key. `behind` is its lag in blocks. `final` is the height of the chain's
-    finality tag.
+    `host` is only the URL's host, because the full URL may contain a key. `behind` is its lag in blocks. `final` is the
+    height of the chain's finality tag.
     """
 
     host: str
@@ -155,20 +155,19 @@ def chains_with_status() -> list[tuple[Chain, ChainStatus | None]]:
 
 
 def lag_seconds(status: ChainStatus) -> float | None:
-    """Return the seconds from the first check that saw the latest block to the last check; None without a block."""
+    """Return the seconds between the first check that saw the latest block and the last check; None without a block."""
     return (status.looked_at - status.head_since).total_seconds() if status.head_since else None
 
 
 def finality_lag_seconds(status: ChainStatus) -> float | None:
-    """Return the seconds from the time when the finality tag last moved to the last check; None if the chain counts
-    confirmations.
-    """
+    """Return how many seconds before the last check the finality tag moved; None if the chain counts confirmations."""
     return (status.looked_at - status.finality_since).total_seconds() if status.finality_since else None
 
 
 def finality_still_since(chain: Chain, now: datetime) -> datetime | None:
-    """Return the time at which the chain's finality tag last moved, if it has stopped: it moved longer ago than
-    `longest_pause`.
+    """If the chain's finality tag has stopped, return the time at which it last moved.
+
+    A tag has stopped if it hasn't moved for longer than `longest_pause`.
 
     None if it has not stopped, if there is no recent check, or if the chain counts confirmations.
     """

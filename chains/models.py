@@ -123,7 +123,10 @@ class Token(models.Model):
 
     @property
     def is_only_listed(self) -> bool:
-        """Whether only a routing provider lists it. Customers can then pay with it, but merchants can't request it."""
+        """Whether only a routing provider lists the token.
+
+        Customers can then pay with it, but merchants can't request it.
+        """
         return not self.is_active and LISTED in self.tags
 
     @property

@@ -1,7 +1,9 @@
-"""Kill switches. An operator can switch off a feature, a chain or a token, in all processes within a second. A switch
-stops new requests, routes, transactions to sign, prices and frames. Existing payments are still verified, completed and
-delivered. Unlike `is_active`, a switch is not part of the catalogue, so loading a catalogue doesn't change it. A
-stopped call gets a 503, so that the caller retries later. The error for an unknown chain would be permanent.
+"""Kill switches.
+
+An operator can switch off a feature, a chain or a token, in all processes within a second. A switch stops new requests,
+routes, transactions to sign, prices and frames. Existing payments are still verified, completed and delivered. Unlike
+`is_active`, a switch is not part of the catalogue, so loading a catalogue doesn't change it. A stopped call gets a 503,
+so that the caller retries later. After the error for an unknown chain, the caller would not retry.
 
 The database has rows only for switches that are off. `merchants.switching` changes them and writes the security log.
 """

@@ -95,7 +95,8 @@ def _send_traces(**_: object) -> None:
         from config.observe import spans
 
         spans.start("worker")
-        # Connected last: the apps' own handlers finish their work first, and its traces are sent too.
+        # Connect this handler last. The apps' handlers then finish their work first, and the traces of that work are
+        # sent too.
         worker_process_shutdown.connect(_send_last_spans)
 
 

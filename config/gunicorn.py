@@ -21,7 +21,7 @@ worker_class = "config.server.worker.WholeRequestWorker"
 workers = _env.WEB_CONCURRENCY
 threads = 16
 graceful_timeout = 25
-# Most connections are idle or wait for the rest of a slow request.
+# The number can be high, because most connections are idle or wait for the rest of a slow request.
 worker_connections = 1000
 # The control socket is unused. gunicorn would create it in the home directory, which is read-only in deployments.
 control_socket_disable = True

@@ -55,7 +55,10 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 
 def _as_seen(request: HttpRequest) -> dict[str, object]:
-    """Return how this request looks behind the proxy. `manage.py doctor` compares it with the one it sent."""
+    """Return the parts of this request that the proxy may have changed.
+
+    `manage.py doctor` compares them with the request that it sent.
+    """
     return {
         "is_secure": request.is_secure(),
         "client": str(client_address(request) or ""),
@@ -80,10 +83,10 @@ def heartbeat_age() -> float | None:
 
 
 def may_read_details(request: HttpRequest) -> bool:
-    """Return whether the caller sent METRICS_TOKEN. If that isn't set, the call must come from this machine."""
+    """Return whether the caller sent METRICS_TOKEN or, if no token is set, whether the call comes from this machine."""
     if settings.METRICS_TOKEN:
         return is_bearer_of(request.headers.get("Authorization", ""), settings.METRICS_TOKEN)
-    if "X-Forwarded-For" in request.headers:  # a proxy on this machine sent it for a client elsewhere
+    if "X-Forwarded-For" in request.headers:  # a proxy on this machine forwards it for a client elsewhere
         return False
     try:
         return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback

@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 _SECRET = re.compile(r"quitt_[0-9a-f]{6,40}|whsec_[0-9A-Za-z]{6,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
-# Paths with a code that is enough to open the page or make the call. The log shortens the code. Support can still find
-# the request: four characters of the code remain, or the time at the beginning of a UUID. Paths under /api/refunds/
-# stay whole, because they need an API key.
+# With the code in these paths, anyone can open the page or make the call. So the log shortens the code. Support can
+# still find the request: four characters of the code remain, or the time at the beginning of a UUID. Paths under
+# /api/refunds/ stay whole, because they need an API key.
 _CAPABILITY = re.compile(
     r"(/pay/|/l/|(?<!/api)/refunds/|/api/public/payment-requests/|/admin/invitation/|/notices/)([^/\s?#\"'<>]+)"
     r"(?:(/sign/|/by-hand/proof/)([^/\s?#\"'<>]+))?"
@@ -49,22 +49,25 @@ def _shortened(code: str) -> str:
 
 
 def know_secrets(texts: Iterable[str]) -> None:
-    """Mask these secret settings from now on. Of a URL, mask the secret parts."""
+    """Mask the values of these secret settings from now on. If a value is a URL, mask only its secret parts."""
     global _known
     parts = sorted({part for text in texts for part in _parts(text)}, key=len, reverse=True)
     _known = re.compile("|".join(map(re.escape, parts))) if parts else None
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield each secret of a comma-separated list. Of a URL, yield its credentials, path segments and query values."""
+    """Yield each secret of a comma-separated list.
+
+    If a secret is a URL, yield its credentials, path segments and query values.
+    """
     for secret in text.split(","):
         if "://" not in secret:
             yield from (secret.strip(),) if len(secret.strip()) >= _SHORTEST_PART else ()
             continue
         try:
             url = urlsplit(secret.strip())
-            # The URL of a node may have its key in the path or query. The path and query of a database's URL contain
-            # names.
+            # A node's URL may have a key in its path or query. A database's URL has only names there, and perhaps a
+            # password in the query.
             is_web = url.scheme in ("http", "https", "ws", "wss")
             values = [value for name, value in parse_qsl(url.query) if is_web or "password" in name]
             segments = url.path.split("/") if is_web else []

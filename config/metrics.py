@@ -1,7 +1,7 @@
 """`/metrics` for Prometheus.
 
-Request counts are those of all web processes on this machine. Gauges are read from the database each time, so every
-process returns the same values. `settings.METRICS` lists the functions that read them.
+The counts of requests include all web processes on this machine. Gauges are read from the database for each response,
+so every process returns the same values. `settings.METRICS` lists the functions that read the gauges.
 """
 
 import os

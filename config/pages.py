@@ -24,8 +24,8 @@ _RETRY_AFTER_SECONDS = 5
 class PagePolicyMiddleware:
     """Set a strict Content-Security-Policy on each page that has none: no scripts, loading or framing.
 
-    The portal has a looser policy. Portal pages load their own scripts. The portal's theme uses inline styles and
-    Alpine.js, which needs 'unsafe-eval'. A merchant's page shows a logo from the merchant's host.
+    The portal's policy allows more: the portal's own scripts, inline styles of its theme, 'unsafe-eval' for the theme's
+    Alpine.js, and merchants' logos from other hosts.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

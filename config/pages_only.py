@@ -33,9 +33,7 @@ class PagesOnlyMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], arguments: Any, names: Any
     ) -> HttpResponse | None:
-        """Return the first response with which a middleware rejects the request, for example because it has no CSRF
-        token.
-        """
+        """Return the response of the first middleware that rejects the request, such as for a missing CSRF token."""
         if is_api_path(request):
             return None
         responses = (process(request, view, arguments, names) for process in self._views)

@@ -52,7 +52,7 @@ INSTALLED_APPS = [
     "django_otp",
     "chains",
     "merchants",
-    "django.contrib.auth",  # after merchants, which has its own createsuperuser and changepassword
+    "django.contrib.auth",  # after merchants, whose createsuperuser and changepassword take precedence
     "webhooks",
     "payments",
     "checkout",
@@ -88,7 +88,7 @@ PAGES_MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
 ]
 # Django expects the middleware for sessions, sign-in, messages and CSRF tokens in MIDDLEWARE. Here it is in
-# PAGES_MIDDLEWARE, and a test checks it. W021 requires HSTS preload, which is the operator's choice.
+# PAGES_MIDDLEWARE, as a test checks. W021 requires HSTS preload, which is the operator's choice.
 SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410", "security.W003", "security.W021"]
 
 TEMPLATES: list[dict[str, Any]] = [
@@ -128,7 +128,7 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": [REDIS_URL],  # a list, because Django would split a text at commas
         "KEY_PREFIX": "quittance",
-        "VERSION": 2,  # an upgrade from version 1, which used pickle, finds both formats in Redis
+        "VERSION": 2,  # version 1 used pickle; during an upgrade, Redis has values of both versions
         "OPTIONS": {
             "socket_timeout": 2,
             "socket_connect_timeout": 2,
@@ -139,7 +139,7 @@ CACHES = {
 }
 vars().update({f"CELERY_{name.upper()}": value for name, value in broker(REDIS_URL, TRANSPORT).items()})
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# Redis rejects commands on an open connection if it becomes a replica or can't save.
+# If Redis becomes a replica or can't save, it rejects commands on connections that stay open.
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True

@@ -34,7 +34,7 @@ def readable_on(ground: str) -> str:
 def set_apart(colour: str, grounds: Iterable[str], ratio: float, towards: str) -> str:
     """Blend `colour` with `towards` until its contrast to each of `grounds` is at least `ratio`.
 
-    `towards` is black or white, and must have that contrast itself.
+    `towards` is black or white. Its own contrast to `grounds` must be at least `ratio`.
     """
     grounds = list(grounds)
     for step in range(_STEPS):

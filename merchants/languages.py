@@ -1,6 +1,6 @@
 """The checkout's languages."""
 
-# By tag: the language's name in the language itself. The language switch has the same order.
+# Each language's tag and its name in the language itself, in the order of the checkout's language switch.
 LANGUAGES = {
     "en": "English",
     "es": "Español",
@@ -17,7 +17,7 @@ LANGUAGES = {
 }
 ENGLISH = "en"
 _BY_LOWER_CASE = {tag.lower(): tag for tag in LANGUAGES}
-# Other tags of browsers, and the language that their users probably read.
+# Other tags that browsers send, and the language that the checkout shows for each.
 _ALSO = {"pt": "pt-BR", "zh": "zh-Hans", "zh-cn": "zh-Hans", "zh-sg": "zh-Hans"}
 
 

@@ -1,7 +1,7 @@
 """A merchant's allowed recipients: the wallets that its payment requests may pay, on every chain of a family.
 
-An empty list allows any recipient. No API call changes the list. So a thief of an API key can't direct payments to
-another wallet.
+An empty list allows any recipient. No API call changes the list. So a stolen API key is not enough to redirect payments
+to another wallet.
 
 A second list has the contracts that the merchant controls on every chain. Only these contracts can be the recipient of
 a deposit address.
@@ -40,7 +40,10 @@ def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Prob
 
 
 def is_listed(merchant: Merchant, chain_type: str, address: str) -> bool:
-    """Whether the merchant's list contains this canonical address. An empty list contains none."""
+    """Whether the merchant's list contains this canonical address.
+
+    If the list is empty, return False, although any address is allowed then.
+    """
     return AllowedRecipient.objects.filter(merchant=merchant, chain_type=chain_type, address=address).exists()
 
 
@@ -128,9 +131,9 @@ def confirm_contract(merchant: Merchant, recipient: tuple[str, str], *, request:
 
 
 def _confirmer(request: HttpRequest) -> str:
-    """Return the name of the user who confirms.
+    """Return the name of the user who confirms, or "the operator" for an operator. The merchant's owners see this text.
 
-    Owners see it, so it doesn't name an operator. The security log does.
+    Only the security log has the operator's name.
     """
     return "the operator" if sees_every_merchant(request.user) else request.user.get_username()
 

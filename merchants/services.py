@@ -50,7 +50,9 @@ def find_merchant(text: str) -> Merchant:
 def issue_key(
     *, merchant: Merchant, permissions: Sequence[str], name: str = "", expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """Create a key. Return its row and the key itself. Show the key once, and never store it.
+    """Create a key. Return its database row and the key's plain text.
+
+    The caller shows the text once and never stores it.
 
     Raises ValueError for an unknown permission or an invalid name.
     """
@@ -74,10 +76,8 @@ def rotate_key(
 ) -> tuple[ApiKey, str]:
     """Replace a key by a new one with the same permissions.
 
-    The old key expires after `overlap`, or before that if it already has an earlier expiry.
-
-    Without an overlap, the old key is revoked: then a later change of its expiry can't make it valid again.
-    `expires_at` is the expiry of the new key.
+    The old key expires after `overlap`, unless its current expiry is earlier. Without an overlap, the old key is
+    revoked: then a later change of its expiry can't make it valid again. `expires_at` is the expiry of the new key.
     """
     ends = timezone.now() + overlap
     if not overlap:

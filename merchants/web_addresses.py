@@ -26,8 +26,8 @@ _SAFE_IN_TARGET = "%/:?@!$&'()*+,;=-._~[]"
 class WebAddress:
     """The parts of an absolute http(s) URL.
 
-    `host` is in lower case and ASCII. An IPv6 address has no brackets. `target` is the path and query as sent in a
-    request.
+    `host` is in lower case and ASCII. An IPv6 address has no brackets. `target` is the path with the query, as a
+    request line contains them.
     """
 
     scheme: str

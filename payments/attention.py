@@ -58,7 +58,7 @@ _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
 
 
 def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payment]:
-    """Return the payments that need attention for this reason, or whose request does. At most MAX_LISTED."""
+    """Return at most MAX_LISTED payments that need attention for this reason themselves, or through their request."""
     now = timezone.now()
     if matter in _OF_PAYMENTS:
         return payments.filter(pk__in=_payments(payments, matter, now))
@@ -66,9 +66,7 @@ def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payme
 
 
 def requests_with(requests: QuerySet[PaymentRequest], matter: Matter) -> QuerySet[PaymentRequest]:
-    """Return the requests that need attention for this reason, or that have a payment which does. At most
-    MAX_LISTED.
-    """
+    """Return at most MAX_LISTED requests that need attention for this reason themselves, or through a payment."""
     now = timezone.now()
     if matter in _OF_PAYMENTS:
         concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))
@@ -175,7 +173,7 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
 def _matching(
     candidates: QuerySet[PaymentRequest], time: str, is_open: Callable[[PaymentRequest], bool]
 ) -> list[Any]:
-    """Check the newest candidates again, with refunds and reorganised payments. Return the ids of those that match."""
+    """Return the ids of the newest candidates that still match when refunds and reorganised payments are deducted."""
     # The dashboard checks up to a thousand rows for each matter, so load only the columns that `net` reads.
     columns = ("status", "amount", "amount_paid", "amount_reorged", "has_refunds")
     newest = list(candidates.only(*columns).order_by(f"-{time}")[:MAX_LISTED])

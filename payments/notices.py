@@ -35,12 +35,13 @@ def check_notices(*, now: Callable[[], datetime] = timezone.now) -> int:
 
 
 def _check(watch: NoticeWatch, now: datetime) -> bool:
-    """Store notices about new cases. The same transaction stores that these cases are known."""
+    """Store notices about new cases. Mark these cases as known in the same database transaction."""
     merchant = watch.merchant
     own = NoticeWatch.objects.filter(pk=watch.pk, check_at=watch.check_at)
     with transaction.atomic():
         if not are_wanted(merchant, WATCHED):
-            own.delete()  # If members want notices later, a new watch takes the cases of that time as known.
+            # If members want notices later, the new `NoticeWatch` treats the cases that are open then as known.
+            own.delete()
             return False
         cases = open_cases(merchant, now)
         first = None if watch.had_payment else _first_day(merchant)

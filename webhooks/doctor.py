@@ -18,8 +18,8 @@ OVERDUE_SECONDS = (60.0, 600.0)
 _MAX_SECRETS = 200
 _MAX_TRIED = 3
 _SECONDS = 10.0
-# Partitions are created 60 days ahead. Less than 30 days is a warning, and less than `LEAST_AHEAD` a failure. The
-# numbers are negative, because `by_limits` reports values above a limit.
+# Partitions are created 60 days ahead. Warn if there are less than 30 days, and fail if there is less than
+# `LEAST_AHEAD`. `by_limits` reports values above a limit, so both the limits and the days are negated.
 _AHEAD_DAYS = (-30.0, -partitions.LEAST_AHEAD.total_seconds() / 86_400)
 
 

@@ -18,7 +18,7 @@ class EventType(models.TextChoices):
 
     @property
     def status(self) -> str:
-        """The last part of the type, as the event's object shows it."""
+        """The part of the type after the dot, such as `succeeded`."""
         return self.value.rpartition(".")[2]
 
 
@@ -26,8 +26,8 @@ class EventType(models.TextChoices):
 class About:
     """A type's meaning, and the values of its test event.
 
-    `is_default`: whether it is sent to endpoints that select no types. In the test event, `request_status` is the
-    status of the request, and `paid_percent` the paid part of its amount.
+    `is_default` is True if endpoints that select no types get these events. `request_status` and `paid_percent` are the
+    payment request's status and its paid percentage in the test event.
     """
 
     when: str

@@ -23,9 +23,10 @@ from webhooks.models import Delivery, Endpoint, Event, EventBody
 
 logger = logging.getLogger(__name__)
 
-_ORDER_LOCK = 0x6576  # The namespace of these advisory locks.
-# A transaction may have events of several merchants. The transaction takes the merchants' locks in the order of the
-# numbers, to prevent deadlocks.
+# The first number of each merchant's advisory lock. The second number is a hash of the merchant's ID.
+_ORDER_LOCK = 0x6576
+# A transaction may write events of several merchants. To prevent deadlocks, it takes the merchants' locks in ascending
+# order of their numbers.
 _LOCK_IN_ORDER = """
     SELECT pg_advisory_xact_lock(%s, number)
     FROM (SELECT DISTINCT hashtext(merchant) AS number FROM unnest(%s::text[]) AS merchant ORDER BY number) AS ordered
@@ -41,7 +42,7 @@ _MOMENTS = """
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event to write. `record_event` explains the fields. `logged` has ids for log lines."""
+    """An event to write. `record_event` explains most fields. `logged` has the ids to add to log lines."""
 
     merchant: Merchant
     type: str
@@ -61,9 +62,10 @@ def record_event(
 ) -> Event | None:
     """Write an event and its delivery in the caller's transaction. Return None if the event already exists.
 
-    `dedupe_key` has up to 200 characters. There is only one event for each merchant, type and key. `data` becomes
-    `data.object`, with exact integers. `webhook_url` is the payment request's own URL. Without it, the event goes to
-    the merchant's endpoint, if that is enabled and subscribed to the type. The delivery starts after the commit.
+    `dedupe_key` has up to 200 characters. There is only one event for each merchant, type and key. `data` becomes the
+    event's `data.object`, with exact integers. `webhook_url` is the payment request's own URL. If it is None, the event
+    goes to the merchant's endpoint, if the endpoint is enabled and subscribed to the type. The delivery starts after
+    the commit.
 
     Until the commit, no other event of the merchant can be written. So call this function at the end of the
     transaction, after taking other locks.
@@ -75,8 +77,8 @@ def record_event(
 def record_events(new: Sequence[NewEvent]) -> list[Event | None]:
     """Write several events and their deliveries, as `record_event` does for one.
 
-    The events of a merchant get times in the order of the list. In the result, None means that the event already
-    exists.
+    The events of a merchant get times in the order of the list. For an event that already exists, the result contains
+    None.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("record_event must be called in the transaction of the change that it describes")
@@ -147,10 +149,9 @@ def _write_deliveries(recorded: Sequence[tuple[NewEvent, Event]]) -> None:
 def _next_moments(merchants: Collection[UUID]) -> dict[UUID, datetime]:
     """Return, for each merchant, the time of a new event.
 
-    The time of a new event is the database's time, but later than all of the merchant's events.
-
-    The locks are held until the commit. Without them, a slow transaction could commit an older event after a newer one.
-    A polling client that has already seen the newer event would miss the older one.
+    It is the database's time, but at least a microsecond after the merchant's newest event. The merchants are locked
+    until the commit. Without the locks, a slow transaction could commit an older event after a newer one. A polling
+    client that has already seen the newer event would miss the older one.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK_IN_ORDER, [_ORDER_LOCK, [str(merchant) for merchant in merchants]])

@@ -22,7 +22,10 @@ ATTEMPT_LATENESS = Histogram(
 
 
 def collect() -> Iterator[Metric]:
-    """Yield the gauges. Deliveries that wait for a disabled endpoint don't count as due."""
+    """Yield the gauges.
+
+    Deliveries to a disabled endpoint don't count as due, because they wait until the merchant enables it.
+    """
     count, seconds = overdue(timezone.now())
     yield GaugeMetricFamily("quittance_deliveries_due", "Deliveries that are due.", value=count)
     yield GaugeMetricFamily(

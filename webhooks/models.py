@@ -17,7 +17,8 @@ class Endpoint(models.Model):
 
     Secrets are stored encrypted (see `secrets_at_rest`). `older_secrets` has entries only if the secret was rotated
     more than once in 24 hours. Each entry is `{"secret", "expires_at"}`. If `enabled_events` is null, the three default
-    types are sent. Since `failing_since`, every attempt has failed. `warned_at` is the time of the e-mail about that.
+    types are sent. All attempts since `failing_since` have failed, and `warned_at` is the time of the e-mail about
+    these failures.
     """
 
     merchant = models.OneToOneField(Merchant, on_delete=models.PROTECT, related_name="webhook_endpoint")
@@ -69,8 +70,8 @@ def _delivery_id() -> str:
 class Event(models.Model):
     """One event. `body` is the event object, encoded once and sent byte for byte; `save` stores it as an `EventBody`.
 
-    There is only one event for each merchant, type and `dedupe_key`. Old events have their body in `row_body`: they
-    were stored before bodies had a table.
+    There is only one event for each merchant, type and `dedupe_key`. Events from before the table `EventBody` existed
+    have their body in `row_body`.
     """
 
     id = models.CharField(primary_key=True, max_length=28, default=_event_id, editable=False)
@@ -110,7 +111,8 @@ class Event(models.Model):
     def body(self) -> bytes:
         """The bytes of the event object.
 
-        The first use reads them from the database. For many events, use `webhooks.storage.bodies`.
+        They are read from the database at the first use. To read the bodies of many events, use
+        `webhooks.storage.bodies`.
         """
         if self._body is None:
             if self.row_body is not None:
@@ -146,7 +148,7 @@ class Delivery(models.Model):
     `due_at` is the time of the next attempt. A worker holds the row until `lease_until` under its `claim_id`. A test
     event has no `event` row, and its body is in `own_body`. `url_override` is a payment request's own webhook URL.
     Without it, the delivery goes to the endpoint's current URL. `attempts` counts all attempts. `earlier_attempts`
-    counts those before the current series (see `redelivery`).
+    counts the attempts before the current series of eight (see `redelivery`).
     """
 
     class Status(models.TextChoices):
@@ -242,9 +244,10 @@ class Delivery(models.Model):
 class Attempt(models.Model):
     """One attempt.
 
-    The row is stored when the attempt starts, and completed when it ends. So an attempt whose worker died is visible.
-    The table has weekly partitions by `started_at` (`webhooks.storage.partitions`). There is no foreign key in the
-    database, because an attempt may outlive its delivery. A lock on the delivery keeps the numbers unique.
+    The row is stored when the attempt starts, and completed when it ends. So if a worker dies during an attempt, the
+    attempt is still listed. The table has weekly partitions by `started_at` (`webhooks.storage.partitions`). There is
+    no foreign key in the database, because an attempt may outlive its delivery. The attempts of a delivery have unique
+    numbers, because a worker locks the delivery before it numbers an attempt.
     """
 
     pk = models.CompositePrimaryKey("delivery_id", "number", "started_at")

@@ -18,7 +18,10 @@ MOST_AT_ONCE = 200
 
 
 class ResendForm(forms.Form):
-    """The form of the confirmation page. The form has the chosen deliveries with a fingerprint of each."""
+    """The form of the confirmation page.
+
+    The form contains the chosen deliveries, each with a fingerprint of its state.
+    """
 
     action = forms.CharField(widget=forms.HiddenInput)
     confirmed = forms.CharField(widget=forms.HiddenInput)

@@ -9,7 +9,7 @@ from webhooks.models import Delivery, Endpoint
 DELIVERY_COLOURS = {"delivered": "success", "pending": "info", "failed": "danger"}
 ENDPOINT_COLOURS = {"enabled": "success", "failing": "warning", "disabled": "danger", "off": "", "no url": ""}
 
-# The maximum number of deliveries to read. Many of them may have gone to payment requests' own URLs.
+# The maximum number of deliveries to read. Deliveries to payment requests' own URLs are read too, but don't count.
 _MAX_READ = 200
 
 
@@ -64,7 +64,7 @@ def of_endpoint(endpoint: Endpoint, now: datetime) -> StatusText:
 def _last_success(endpoint: Endpoint) -> datetime | None:
     """Return the time of the last successful delivery to this endpoint.
 
-    Tests count. Only the newest deliveries are read.
+    Test events count too. Only the newest `_MAX_READ` deliveries are read.
     """
     delivered = Delivery.objects.filter(merchant=endpoint.merchant_id, status=Delivery.Status.DELIVERED)
     newest = delivered.order_by("-created_at", "-id").values_list("url_override", "finished_at")[:_MAX_READ]

@@ -1,4 +1,4 @@
-"""The dispatcher of a worker process. `payments.workers` wakes and stops them with its other queues."""
+"""The dispatcher of a worker process. `payments.workers` wakes and stops the dispatcher, and its own queues."""
 
 from config.due_work.runner import Runner
 from webhooks.dispatch.dispatcher import Dispatcher
@@ -9,7 +9,7 @@ DISPATCHER = Dispatcher()
 def _send_due(_: None) -> bool:
     """Start sending due deliveries if the dispatcher has idle threads.
 
-    When a thread is idle again, the dispatcher leases more by itself.
+    When a thread becomes idle, the dispatcher leases more deliveries by itself.
     """
     DISPATCHER.nudge()
     return False

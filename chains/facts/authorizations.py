@@ -10,7 +10,7 @@ from chains.facts.blocks import Block
 
 @dataclass(frozen=True)
 class TokenDomain:
-    """The EIP-712 domain of a token's signatures: the chain, the token, and the name and version in its contract."""
+    """The EIP-712 domain of a token's signatures. `name` and `version` are those of the token's contract."""
 
     chain_id: int
     token: str
@@ -39,7 +39,7 @@ class TransferAuthorization:
 
 @dataclass(frozen=True)
 class AuthorizationStates:
-    """For each authorization, by its key: whether it was used or cancelled up to and including `block`."""
+    """`used` has the key of each authorization, and whether it was used or cancelled up to and including `block`."""
 
     block: Block
     used: Mapping[tuple[str, str, bytes], bool]
@@ -89,8 +89,7 @@ class AuthorizationClient(Protocol):
         """
 
     def data_fee(self, transaction: Mapping[str, Any]) -> int:
-        """Return the amount to reserve for a rollup's fees besides gas: the fee for its data and the rollup operator's
-        fee.
+        """Return the amount to reserve for a rollup's fees besides gas: for the data and for the operator.
 
         A transaction can't limit these fees. The amount is in base units of the coin, and 0 on a chain without such
         fees.

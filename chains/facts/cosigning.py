@@ -12,8 +12,8 @@ from chains.facts.authorizations import Sent
 class Sponsored:
     """An unsigned transaction whose fee payer is the operator's account.
 
-    The last block that can include it has the height `last_valid_height`. `fee` is the maximum network fee. `deposit`
-    is the rent of the recipient's new token account, or 0. Fee and deposit are in base units of the native coin.
+    No block above `last_valid_height` can include it. `fee` is the maximum network fee. `deposit` is the rent of the
+    recipient's new token account, or 0. Fee and deposit are in base units of the native coin.
     """
 
     transaction: bytes
@@ -24,7 +24,7 @@ class Sponsored:
 
 @dataclass(frozen=True)
 class PayerSigned:
-    """A transaction with the payer's valid signature, but without the fee payer's. `fee` is that of `Sponsored`."""
+    """A transaction with the payer's valid signature, but without the fee payer's. `fee` is the maximum network fee."""
 
     transaction: bytes
     signature: bytes
@@ -33,14 +33,14 @@ class PayerSigned:
 
 @dataclass(frozen=True)
 class Pending:
-    """A transaction that the payer signed. The last block that can include it has the height `last_valid_height`."""
+    """A transaction that the payer signed. No block above `last_valid_height` can include it."""
 
     transaction: bytes
     last_valid_height: int
 
 
 class Fate(StrEnum):
-    """The certain end of a transaction."""
+    """The final outcome of a transaction."""
 
     LANDED = "landed"
     """It is in a final block, successful or not."""
@@ -100,5 +100,5 @@ class CosigningClient(Protocol):
 
         Transactions that can still be mined are omitted. On a chain with a quorum, two nodes must agree. A transaction
         has expired if a final block is above its `last_valid_height` and the nodes report its blockhash as invalid. The
-        height alone is not enough: only one node reported it when the transaction was built.
+        height alone is no proof, because only one node reported `last_valid_height`.
         """

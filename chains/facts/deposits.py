@@ -38,7 +38,7 @@ class CoinsReceived:
     """How much native coin addresses had received up to and including `block`, in base units.
 
     Coin that was swept away counts too, so the amount never falls. `swept` is the part that was swept up to the stable
-    block; it has only the addresses with sweeps.
+    block, without the addresses that had no sweeps.
     """
 
     block: Block

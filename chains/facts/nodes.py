@@ -28,9 +28,11 @@ class NodeHealth:
 
 @dataclass(frozen=True)
 class NodeAbilities:
-    """One node's abilities. `batch` and `log_blocks` are its largest batch and log range; None if no limit was found.
-    `traces` is None if the chain doesn't need traces. `history` is the depth, in blocks, of the state that verification
-    reads.
+    """One node's abilities.
+
+    `batch` is the maximum number of calls in a request, and `log_blocks` the maximum number of blocks in a log query;
+    None if no limit was found. `traces` is None if the chain doesn't need traces. `history` is the depth, in blocks, of
+    the state that verification reads.
     """
 
     head: int

@@ -23,8 +23,8 @@ class Proposal:
 class Execution:
     """The mined transaction that executed a proposal, and whether the proposal's own call succeeded in it.
 
-    `is_certain` is true if an EntryPoint logged the id, because it computes the id itself. Otherwise the proposal's
-    account logged it, and an account can log any id.
+    `is_certain` is true if an EntryPoint logged the id, because an EntryPoint computes the id itself. Otherwise the
+    proposal's account logged it, and an account can log any id.
     """
 
     transaction_hash: str
@@ -35,7 +35,10 @@ class Execution:
 
 @dataclass(frozen=True)
 class ProposalSearch:
-    """The executions found and, for every other proposal, the block at which the next search begins."""
+    """The executions that were found.
+
+    `next_blocks` has the block at which the next search for each other proposal begins.
+    """
 
     executions: Mapping[Proposal, Execution]
     next_blocks: Mapping[Proposal, int]

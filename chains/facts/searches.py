@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Watch:
-    """A search for a payment whose hash is unknown: `token` to `recipient`, with `reference`."""
+    """A payment to find, whose hash is unknown: a transfer of `token` to `recipient` with `reference`."""
 
     reference: bytes
     token: str
@@ -14,11 +14,11 @@ class Watch:
 
 @dataclass(frozen=True)
 class Discovery:
-    """The (reference, transaction hash) pairs found, and the block to continue from.
+    """The (reference, transaction hash) pairs that were found, and the block at which the next search begins.
 
-    The transaction transfers the watched token to the watched recipient, with the reference. If it could not be read
-    fully, the reference may be elsewhere in its input. `unreadable` counts the (block, recipient) pairs that were
-    skipped because no node returns their logs.
+    The transaction transfers the watched token to the watched recipient, with the reference. If the transaction could
+    not be read fully, the reference may be in another part of its input. `unreadable` counts the (block, recipient)
+    pairs that were skipped because no node returns their logs.
     """
 
     found: tuple[tuple[bytes, str], ...]
@@ -28,7 +28,7 @@ class Discovery:
 
 @dataclass(frozen=True)
 class LoggedWords:
-    """The (word, transaction hash) pairs found in logs, in chain order, and the block to continue from."""
+    """The (word, transaction hash) pairs from logs, in chain order, and the block at which the next search begins."""
 
     found: tuple[tuple[bytes, str], ...]
     next_block: int
@@ -53,7 +53,7 @@ class SearchLimits:
 
     If `by_block`, a search reads the logs of a range of blocks for all of its watches (EVM). Otherwise it looks up each
     watch separately, at any height (Solana): `since_block` and `next_block` then count watches, and 0 means that all
-    are done. `watches` is the maximum number of watches in a search, `searches` that of searches in a row.
+    are done. A search has at most `watches` watches. At most `searches` searches run in a row.
     """
 
     by_block: bool

@@ -33,8 +33,8 @@ __all__ = [
     "read_address",
 ]
 
-# A node is set aside if its head is further behind: behind the other nodes' heads, or behind a head that it reported
-# itself.
+# A node is set aside if its head is further than this behind the other nodes' heads, or behind a head that the node
+# itself reported before.
 LAG_SECONDS = 40
 MIN_BLOCKS_OF_LAG = 3
 _LONGEST_MARK = 32
@@ -160,7 +160,9 @@ def clients_of_each_node(chain: ChainRow) -> list[ChainClient]:
 
 
 def head_allowance(chain: ChainRow) -> int:
-    """Return the blocks that a node may be behind: those of LAG_SECONDS, but at least MIN_BLOCKS_OF_LAG."""
+    """Return how many blocks a node may be behind: as many as the chain adds in LAG_SECONDS, but at least
+    MIN_BLOCKS_OF_LAG.
+    """
     return max(MIN_BLOCKS_OF_LAG, LAG_SECONDS * 1000 // chain.block_time_ms)
 
 

@@ -34,8 +34,8 @@ class SignatureError(ValueError):
 class Network:
     """The properties of a chain that its client needs.
 
-    `name` is the cluster's name on Solana. `head_allowance` is the lag in blocks that a node may have. `l1_fee_oracle`
-    is the contract that returns the fee for a transaction's data; "" if there is none.
+    `name` is the cluster's name on Solana. `head_allowance` is the number of blocks that a node may be behind.
+    `l1_fee_oracle` is the contract that returns the fee for a transaction's data; "" if there is none.
     """
 
     chain_id: int
@@ -50,8 +50,8 @@ class Network:
 class CallRules:
     """How to find a routing provider's ID in the calls of a transaction.
 
-    The ID starts after `selector_bytes` bytes of a call; if that is None, it may be anywhere in the call. If
-    `payer_signs_all`, the payer signs every call of a transaction, so a third party can't add one.
+    The ID starts after `selector_bytes` bytes of a call. If `selector_bytes` is None, the ID may be anywhere in the
+    call. If `payer_signs_all`, the payer signs every call of a transaction, so a third party can't add one.
     """
 
     selector_bytes: int | None
@@ -78,7 +78,10 @@ class LinkTerms:
 
 @dataclass(frozen=True, kw_only=True)
 class WalletLinks:
-    """Links that open a wallet to pay (EIP-681, Solana Pay). If `bind`, transfers from a link contain the reference."""
+    """Links that open a wallet to pay (EIP-681, Solana Pay).
+
+    If `bind` is true, a transfer that a link opens contains the reference.
+    """
 
     make: Callable[[LinkTerms], str]
     bind: bool
@@ -115,10 +118,10 @@ class Authorizations:
     """Transfers that a payer only signs, and any account sends. All functions work offline.
 
     - `kind` is the type in the catalogue.
-    - `nonce_of(reference, route ID)` binds an authorization to one route of a request.
+    - `nonce_of(reference, route ID)` is the nonce that binds an authorization to one route of a request.
     - `typed_data(authorization)` is the content for the wallet to sign.
-    - `can_sign(code)` is whether an account with this code has a key of its own. Accounts without a contract have no
-      code.
+    - `can_sign(code)` is whether an account with this code has a key of its own. `code` is empty for an account without
+      a contract.
     - `read_signature(text)` returns the canonical form of a key's signature, or raises SignatureError.
       `is_signed(authorization, signature)` is whether the payer's own key made it.
     - `transfer_call(authorization, signature)` is the call that makes the transfer.
@@ -129,9 +132,9 @@ class Authorizations:
     Functions for the operator's account, which sends the transaction:
 
     - `address_of(key)` and `sign(unsigned transaction, nonce, key)` need its private key.
-    - `max_cost(unsigned transaction)` is in base units of the coin, without the chain's data fee.
+    - `max_cost(unsigned transaction)` is the maximum cost in base units of the coin, without the chain's data fee.
     - `raised(unsigned transaction, same with current fees)` returns the transaction with higher fees, so that nodes
-      replace the sent one.
+      replace the transaction that was sent.
     - `capped(unsigned transaction, cost)` returns the transaction with lower fees, so that it costs at most `cost`
       without the data fee. None if such a transaction would not be mined soon.
     - `is_ample(unsigned transaction, same with current fees)` is whether the fees are so high that higher fees would
@@ -209,19 +212,19 @@ class Family:
     - `largest_amount` is the largest amount in base units; at most 2^256 - 1, the database's limit.
 
     Catalogue:
-    - `confirmation_tags` are the block tags that a chain's `confirmations` may be: `safe`, `confirmed`, `finalized`. If
-      `counts_confirmations`, it may also be a number of blocks.
+    - `confirmation_tags` are the block tags that a chain's `confirmations` can name: `safe`, `confirmed`, `finalized`.
+      If `counts_confirmations` is true, `confirmations` can also be a number of blocks.
     - `has_price_feeds` is true if its client reads price feeds. `has_data_fees` is true if its chains may charge for a
       transaction's data.
 
     Parsing. Each function returns the canonical form, or raises the error for its input:
-    - `normalise_address`, `normalise_transaction_hash` and `read_signature`. `normalise_signature` calls the last with
-      the extracted signature.
+    - `normalise_address`, `normalise_transaction_hash` and `read_signature`. `normalise_signature` extracts a signature
+      from a text and passes it to `read_signature`.
     - `address_mark` is the prefix of this family's addresses, in lower case; empty if they have none.
     - `find_address` returns the address in a pasted text, or "". The address may have any letter case, and may not be
       payable.
-    - `address_bytes` returns an address in the encoding of calls. `reference_text` formats a reference as explorers
-      show it.
+    - `address_bytes` returns the bytes that represent an address in a call. `reference_text` formats a reference as
+      explorers show it.
 
     Signing and paying:
     - `is_signed_by_key(address, message, signature)` is whether this address's own key signed. It works offline.
@@ -231,7 +234,8 @@ class Family:
     - `deposits` is None if the family has no deposit addresses. For sponsored payments, a family has at most one of
       two: `authorizations` (the payer signs a transfer) or `cosigning` (the payer and the operator sign the
       transaction).
-    - `links` is None if wallets open no payment links. `call_rules` find a provider's ID in calls.
+    - `links` is None if wallets open no payment links. `call_rules` describe how to find a routing provider's ID in
+      calls.
     - `native_alias` is the address that routing providers use for the native coin; empty if there is none.
 
     New blocks:
@@ -239,7 +243,7 @@ class Family:
 
     Sandbox:
     - `unowned_addresses` are two addresses without a known owner. Simulated payments come from them, and requests can't
-      pay to them. Requests can't pay to addresses up to the number `last_reserved` either.
+      pay to them. Requests can't pay to the addresses from 0 to `last_reserved` either.
     - `make_hash` returns a random hash that starts with the given bytes.
     """
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-# Shares of the block time.
+# Fractions of the block time.
 _QUIET = 0.8
 _FINE = 1 / 20
 _OVERDUE = 2.0

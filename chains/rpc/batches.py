@@ -1,8 +1,8 @@
 """Send many calls to one node in the largest batches it accepts.
 
 If the node rejects a batch, it is split, down to single calls. The accepted size is remembered. If a response is too
-large, incomplete or malformed, the batch is split too. That size is not remembered, because it depends on the calls. A
-node that fails a trivial call is down and gets no more calls.
+large, incomplete or malformed, the batch is split too. In this case the size is not remembered, because a response's
+size depends on the calls. A node that fails a trivial call is down and gets no more calls.
 """
 
 import threading
@@ -54,7 +54,7 @@ class Unread:
 
     @property
     def may_be_large(self) -> bool:
-        """Whether its response is, or may be, too large for a batch."""
+        """Whether the call's response is, or may be, too large for a batch."""
         return self.reason in (UnreadReason.LARGE, UnreadReason.BESIDE_LARGE)
 
 
@@ -104,7 +104,7 @@ class Batches:
         self._isolating = isolating
         self._is_known_alive = False
         self._failed = 0
-        # The size of the smallest rejected batch, and of the largest smaller batch that worked after it.
+        # The size of the smallest rejected batch, and of the largest batch that worked and was smaller.
         self._rejected = self._worked = 0
         self._is_any_read = False
         self._is_large = False
@@ -172,7 +172,7 @@ class Batches:
         self._pending.extendleft(reversed(_parts(*part, (length + 1) // 2)))
 
     def _is_over(self, deadline: float) -> bool:
-        """Whether to skip the remaining calls. Raises ChainError if they are required."""
+        """Whether to skip the remaining calls. Raises ChainError if the caller needs them."""
         is_late = self._is_known_alive and time.monotonic() > deadline
         if is_late and not (self._isolating and self._is_any_read):
             raise ChainError(_TOO_LONG)
@@ -183,7 +183,7 @@ class Batches:
     ) -> list[tuple[_Part, list[Any] | ChainError]]:
         if len(parts) == 1:
             return [(parts[0], self._one(calls, parts[0], self._room))]
-        # The results are in memory at the same time, so they share the limit of one response.
+        # All these responses are in memory at the same time. So together they may have as many bytes as one response.
         room = self._room // len(parts)
         with ThreadPoolExecutor(max_workers=len(parts)) as pool:
             outcomes = list(pool.map(lambda part: self._limited(calls, part, room), parts))
@@ -194,8 +194,9 @@ class Batches:
 
     @property
     def _room(self) -> int:
-        """The byte limit of one response. The limit falls after a response that was too large, to find the large call
-        sooner.
+        """The byte limit of one response.
+
+        After a response that was too large, the limit is lower, so that the large call is found sooner.
         """
         return self._max_bytes // 4 if self._is_large and self._isolating else self._max_bytes
 

@@ -49,7 +49,7 @@ READ_SECONDS = 10.0
 HEAD_READ_SECONDS = 3.0
 RESPONSE_SECONDS = 20.0
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
-# Senders control the size of their transactions. A larger response is read alone and streamed.
+# A response above this size is read alone and streamed, because senders control the size of their transactions.
 MAX_ORDINARY_BYTES = 8 * 1024 * 1024
 STREAMED_READ_SECONDS = 30.0
 STREAMED_SECONDS = 60.0
@@ -63,7 +63,7 @@ HEAD_ALLOWANCE = 20
 _EXECUTION_FAILED = frozenset({3, -32000, -32003, -32015})
 _REVERTED = 3
 _LIMITED = -32005
-# Nodes and the gateways in front of them also use these codes for their own faults.
+# Nodes and gateways also use the codes above for their own faults, which have one of these messages.
 _IS_OWN_FAULT = re.compile(
     r"header not found|unknown block|missing trie|not available|unavailable|temporar|time(d )?-?out|deadline"
     r"|overload|capacity|busy|\brate\b|quota|too many|limit (reached|exceeded)|upstream|connection|retr(y|ies)",
@@ -72,7 +72,7 @@ _IS_OWN_FAULT = re.compile(
 
 
 def result_of(result: Any) -> Any:
-    """Return a call's result. Raises ChainError if it is a node's error or `Unread`."""
+    """Return a call's result. Raises ChainError if the result is a node's error or `Unread`."""
     if isinstance(result, RpcFault):
         raise ChainError(f"the node rejected a call: {result.message}")
     if isinstance(result, Unread):
@@ -81,7 +81,7 @@ def result_of(result: Any) -> Any:
 
 
 def is_execution_failure(result: Any) -> bool:
-    """Whether the call itself would fail. False if the node couldn't run it."""
+    """Whether the call itself would fail. False if the node could not run the call."""
     if not isinstance(result, RpcFault) or result.code not in _EXECUTION_FAILED:
         return False
     # After "revert", the message is the contract's own text.
@@ -90,7 +90,7 @@ def is_execution_failure(result: Any) -> bool:
 
 
 def is_temporary(fault: RpcFault) -> bool:
-    """Whether an error is temporary. A missing method isn't."""
+    """Whether an error is temporary. A missing method is a permanent error."""
     is_limited = fault.code == _LIMITED or bool(_IS_OWN_FAULT.search(fault.message))
     return is_limited and "method" not in fault.message.lower()
 
@@ -215,7 +215,7 @@ class JsonRpc:
             self._note_failure(node, error)
 
     def note_head(self, height: int) -> None:
-        """Record the head of this client's only node. Raises ChainError if it ran backwards."""
+        """Record the head of this client's only node. Raises ChainError if the head ran backwards."""
         (node,) = self._nodes
         try:
             node.record_head(height, self._clock(), self._head_allowance)

@@ -78,7 +78,7 @@ class Adaptive:
     """A request size that adapts to a node.
 
     The size is halved on failure and doubled after some successes. Each failed doubling delays the next. So a fixed
-    limit causes few failures, and a limit that one unusual block caused ends again.
+    limit causes few failures, and a limit that one unusual block caused is lifted again.
     """
 
     FIRST_SUCCESSES = 10
@@ -184,7 +184,7 @@ class Node:
         return self._batch_limit if now < self._batch_limit_until else None
 
     def note_full_batch(self, size: int, now: float) -> None:
-        """Record that the node accepted a batch of this size. Remove a lower limit if it has expired."""
+        """Record that the node accepted a batch of this size. If a lower limit has expired, remove it."""
         with self._lock:
             if now >= self._batch_limit_until and size > (self._batch_limit or size):
                 self._batch_limit, self._batch_limit_seconds = None, 0.0
@@ -197,7 +197,7 @@ class Node:
         logger.info("node %s accepts batches of up to %s", self.name, size)
 
     def record_head(self, height: int, now: float, allowance: int) -> None:
-        """Record the node's head. Raises Lagging if it is more than `allowance` blocks below the node's last head."""
+        """Record the node's head. Raises Lagging if `height` is more than `allowance` below the last head."""
         with self._lock:
             known = self.known_head(now)
             if known is None or height >= known:
@@ -206,7 +206,7 @@ class Node:
                 raise Lagging(f"the node's head ran backwards from {known} to {height}")
 
     def known_head(self, now: float) -> int | None:
-        """Return the highest block that the node reported; None if this was too long ago."""
+        """Return the highest block that the node reported; None if the report is too old."""
         return self.head if now - self._head_reached_at < HEAD_MEMORY_SECONDS else None
 
     def health(self) -> NodeHealth:

@@ -5,7 +5,7 @@ Nodes differ in their abilities (traces, older state). So only the facts that bo
 claim a transfer. With fewer than three nodes, the first node that responds is believed. If a node doesn't know a
 transaction, or doesn't send it because of its size, the other nodes are queried too.
 
-The limit of this: two nodes that return the same wrong result are believed. Choose node providers that don't share a
+A known limitation: two nodes that return the same wrong result are believed. Choose node providers that don't share a
 backend.
 """
 
@@ -76,8 +76,8 @@ def query_items(
 ) -> dict[_Key, _Result]:
     """Return an item for each key.
 
-    If a quorum is required, two nodes must agree on it; otherwise it is the first node's. Keys without such an item are
-    omitted. Raises ChainError if too few nodes sent a usable response.
+    If a quorum is required, the item is the one on which two nodes agree; otherwise it is the first node's. Keys
+    without an item are omitted. Raises ChainError if too few nodes sent a usable response.
     """
     needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
     reports: list[Mapping[_Key, _Result]] = []
@@ -140,7 +140,9 @@ def _is_shown(facts: TransactionFacts | None) -> bool:
 
 
 def _first_known(hashes: Sequence[str], results: Sequence[_NodeResult]) -> Snapshot:
-    """Return each transaction from the first node that knows it. The head is that of the last node used."""
+    """Return each transaction from the first node that knows it, and the head of the last node from which a transaction
+    came.
+    """
     transactions: dict[str, TransactionFacts | None] = dict.fromkeys(hashes)
     head = results[0].snapshot.head
     unresolved: set[str] = set()
@@ -167,8 +169,8 @@ def _unsettled(hashes: Sequence[str], results: Sequence[_NodeResult]) -> list[st
 
 
 def _is_settled(reports: Sequence[TransactionFacts | None]) -> bool:
-    """Whether no other node is needed: two nodes agree on everything that any node proves, or the transaction is
-    known but not mined.
+    """Whether no other node is needed: two nodes agree and no node proves more, or the transaction is known but not
+    mined.
     """
     known = [facts for facts in reports if facts is not None]
     agreed = _common(reports)
@@ -178,7 +180,7 @@ def _is_settled(reports: Sequence[TransactionFacts | None]) -> bool:
 
 
 def _proves_more(facts: TransactionFacts, agreed: TransactionFacts) -> bool:
-    """Whether a node proves more than the facts on which two nodes agree. A third node may confirm it."""
+    """Whether a node proves more than the facts on which two nodes agree. A third node may confirm the rest."""
     if facts.is_readable > agreed.is_readable or facts.is_complete > agreed.is_complete:
         return True
     agreed_on = {_moved(transfer): transfer for transfer in agreed.transfers}
@@ -252,7 +254,7 @@ def _without_contents(facts: TransactionFacts) -> TransactionFacts:
 
 
 def _moved_in_both(less: TransactionFacts, more: TransactionFacts) -> tuple[Transfer, ...] | None:
-    """Return the transfers that both report; None if one lacks a transfer that it can't have missed."""
+    """Return the transfers that both nodes report. None if a node doesn't report a transfer that it must have seen."""
     seen = {_moved(transfer): transfer for transfer in more.transfers}
     moved = [_moved(transfer) for transfer in less.transfers]
     if not all(transfer in seen for transfer in moved):
@@ -280,7 +282,7 @@ def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
     return replace(
         one,
         references=references,
-        # A mark can only prevent a proof, so the report of one node is enough.
+        # `is_marked` can only prevent a proof, so the report of one node is enough.
         is_marked=one.is_marked or other.is_marked,
         made_by=made_by,
         claimable=None if claimable >= one.amount else claimable,
@@ -290,7 +292,7 @@ def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
 def _within_both(
     one: Transfer, of_one: TransactionFacts, other: Transfer, of_other: TransactionFacts, kept: list[Mention]
 ) -> tuple[int, ...]:
-    """Return the calls that enclose the transfer in both nodes' reports, as indexes into `kept`."""
+    """Return the indexes in `kept` of the calls that enclose the transfer in the reports of both nodes."""
     theirs = [of_other.mentions[place] for place in other.within]
     ours = [of_one.mentions[place] for place in one.within]
     return tuple(sorted({kept.index(mention) for mention in ours if mention in theirs and mention in kept}))

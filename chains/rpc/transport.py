@@ -37,7 +37,9 @@ _REASON_BYTES = 4096
 
 
 class Rejected(ChainError):
-    """The node rejected the whole request, by an HTTP status, an error for the batch, or too few results."""
+    """The node rejected the whole request: by an HTTP status, by an error for the batch, or by returning too few
+    results.
+    """
 
     def __init__(self, message: str, *, retry_after: float | None = None, code: int | None = None) -> None:
         super().__init__(message, retry_after=retry_after)
@@ -71,8 +73,9 @@ class RpcFault:
 
 @dataclass(frozen=True)
 class Limits:
-    """A request's timeouts in seconds, and the byte limit of its response. `read_seconds` is the time without a
-    byte.
+    """A request's timeouts in seconds, and the byte limit of its response.
+
+    `read_seconds` is the longest time without a new byte.
     """
 
     connect_seconds: float

@@ -63,7 +63,10 @@ class Action:
         return {}
 
     def form_for(self, row: Any, data: Any, initial: dict[str, str]) -> ConfirmForm:  # noqa: ARG002 - the action interface
-        """Return the confirmation form. `data` is the submitted form, or None. Override it to fit the form to `row`."""
+        """Return the confirmation form, with the submitted `data` if there is any.
+
+        Subclasses may adapt the form to `row`.
+        """
         return self.form(data, initial=initial)
 
     def lock(self, row: Any) -> Any:
@@ -71,7 +74,7 @@ class Action:
         raise NotImplementedError
 
     def seen(self, row: Any) -> str:
-        """Return the state of `row` as a text. If it differs after the confirmation, the action doesn't run."""
+        """Return the state of `row` as a text. If it has changed when the user confirms, the action doesn't run."""
         raise NotImplementedError
 
     def perform(self, row: Any, actor: str, answer: dict[str, Any]) -> tuple[str, str]:

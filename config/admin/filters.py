@@ -1,6 +1,6 @@
 """Filters of the portal's lists: drop-downs, autocompletion for large tables, and date ranges.
 
-The base classes are from unfold. The type checker sees the Django classes that they extend.
+The base classes are from the theme django-unfold. For the type checker, they are replaced by Django's own classes.
 """
 
 from datetime import date, datetime, time, timedelta

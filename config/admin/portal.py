@@ -1,6 +1,6 @@
 """Shared parts of all admin pages: theme classes, sections and read-only records.
 
-The theme's classes are from unfold. The type checker sees the Django classes that they extend.
+The base classes are from the theme django-unfold. For the type checker, they are replaced by Django's own classes.
 """
 
 from collections.abc import Callable
@@ -86,7 +86,7 @@ class ShowsMore(_PageClass):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
     ) -> type[forms.ModelForm[Any]]:
-        """Label a field as `SAME_LABELS` says, because models of other apps use different labels for it."""
+        """Use the labels of `SAME_LABELS`, because models of other apps label the same field differently."""
         meta = getattr(options.get("form", self.form), "Meta", None)
         labels = {**SAME_LABELS, **(getattr(meta, "labels", None) or {}), **options.get("labels", {})}
         return super().get_form(request, obj, change=change, **{**options, "labels": labels})
@@ -133,7 +133,7 @@ class BoundedPaginator(_Records):
 
 
 class RecordList(ChangeList):
-    """A change list that shows no "show all" link if no filter is set."""
+    """A change list that hides the "show all" link while no filter is set."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -166,7 +166,7 @@ def badge(word: str, colours: dict[str, str]) -> str:
 
 
 def moment(time: datetime | None, otherwise: str = "—") -> str:
-    """Return a time as columns show it, in the user's time zone."""
+    """Return a time for a column, in the user's time zone."""
     return date_format(timezone.localtime(time), "DATETIME_FORMAT") if time else otherwise
 
 

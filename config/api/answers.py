@@ -1,7 +1,9 @@
-"""Response objects. One struct defines the types, the JSON and the API description of an object.
+"""Response objects.
 
-`doc` describes a field. `described` (`config.api.schema.operations`) names the struct in the OpenAPI document. Times
-are strings (`timestamp`).
+One msgspec struct defines an object's Python types, its JSON and its description in the API reference.
+
+`doc` describes a field. The decorator `described` (`config.api.schema.operations`) sets the struct's name in the
+OpenAPI document. Times are strings (`timestamp`).
 """
 
 from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from rest_framework.exceptions import APIException
 
-# The Retry-After header during an outage.
+# The seconds in the Retry-After header during an outage.
 RETRY_AFTER_SECONDS = 5
 UNKNOWN_PATH = "Unknown path. /api/docs lists all paths; none ends in a slash."
 METHOD_NOT_ALLOWED = "Method not allowed. See the Allow header."
@@ -15,7 +15,7 @@ INTERNAL_ERROR = "Internal error. Contact support with this request ID."
 
 
 class ErrorType(StrEnum):
-    """The error types. A client that doesn't know a code goes by the type."""
+    """The error types. If a client doesn't know an error's code, it can use the type instead."""
 
     INVALID_REQUEST = "invalid_request_error"
     AUTHENTICATION = "authentication_error"
@@ -151,12 +151,12 @@ _IDEMPOTENCY = {
     ErrorCode.IDEMPOTENCY_KEY_IN_USE,
 }
 # Each 409 code is in one of these two sets. A final conflict stays forever: a retry with the same Idempotency-Key gets
-# the stored error. A temporary conflict can end, as its comment says. The error of a temporary conflict is not stored,
-# so a retry can succeed.
+# the stored error. A temporary conflict can end: the comment beside the code says when. The error of a temporary
+# conflict is not stored, so a retry can succeed.
 FINAL_CONFLICTS = {
     ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,  # no request becomes active again
     ErrorCode.TRANSACTION_ALREADY_USED,  # a transfer is credited once
-    ErrorCode.RETRY_LIMIT_REACHED,  # the count of retries is never reset
+    ErrorCode.RETRY_LIMIT_REACHED,  # the number of retries is never reset
 }
 TEMPORARY_CONFLICTS = {
     ErrorCode.PAYMENT_IN_PROGRESS,  # until the payment completes or fails

@@ -29,8 +29,8 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> Response
         logger.error("unhandled error", exc_info=exception)
     response = Response(error_body(error), status=error.status_code)
     if error.is_intended:
-        # Django would log this 5xx as an error. But Django logs each response only once. This line logs the response
-        # first, as information.
+        # Django would log this 5xx as an error. But it logs no response twice, so log this one first, at the level
+        # "info".
         log_response("%s", error.problems[0].message, response=response, logger=logger, level="info")
     if error.status_code == 401:
         response["WWW-Authenticate"] = 'ApiKey realm="api", Bearer realm="api"'

@@ -37,7 +37,7 @@ def log_context(**ids: object) -> Iterator[None]:
 
 
 def add_to_log_context(**ids: object) -> None:
-    """Add ids to the innermost context, if there is one."""
+    """Add ids to the current context. Do nothing outside a context."""
     current = _current.get()
     if current is not None:
         current.update(_named(ids))

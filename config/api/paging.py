@@ -116,7 +116,7 @@ def conditions(query: Mapping[str, Any], filters: Mapping[str, str]) -> dict[str
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """One page of rows, newest first. `has_more`: whether another page follows in the requested direction."""
+    """One page of rows, newest first. `has_more` is True if another page follows in the requested direction."""
 
     rows: list[Row]
     has_more: bool
@@ -127,15 +127,18 @@ def page_of(
 ) -> Page[Row]:
     """Return the requested page of the filtered `rows`. Raises ApiError for an unknown cursor.
 
-    The cursor must be the id of one of `cursors`. `rows` need an index on the columns of the filters, then `time`, then
-    the id.
+    The query's cursor must be the id of a row in `cursors`. The table needs an index on the filtered columns, followed
+    by `time` and the id.
     """
     return page_by(lambda cut: list(cut.of(rows, time)), query, edge=edge_of(cursors, query, time))
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The part of a list to read, after `edge`. `count` is one more than the size of the page."""
+    """The rows to read: `count` rows after `edge`, which is the cursor's (time, id).
+
+    The last row only shows whether there is another page.
+    """
 
     backwards: bool
     edge: tuple[Any, Any] | None
@@ -152,7 +155,10 @@ class Cut:
 def page_by(
     read: Callable[[Cut], list[Row]], query: Mapping[str, Any], *, edge: tuple[Any, Any] | None
 ) -> Page[Row]:
-    """Return the requested page. `read` returns the rows of a cut, in the cut's order."""
+    """Return the requested page.
+
+    `read` returns the rows that a `Cut` describes: oldest first if it is `backwards`, else newest first.
+    """
     cut = Cut(backwards="ending_before" in query, edge=edge, count=query["limit"] + 1)
     rows = read(cut)
     has_more = len(rows) > query["limit"]

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 _current: ContextVar[str] = ContextVar("request_id", default="-")
 _SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-# Reads are not part of a payment request's trace: checkouts poll, and their many reads would hide the changes.
+# Reads are not part of a payment request's trace, because the many reads of polling checkouts would hide the changes.
 _READING = frozenset(("GET", "HEAD", "OPTIONS"))
 
 

@@ -47,7 +47,7 @@ class StrictSerializer(serializers.Serializer[Any]):
         return validated
 
     def to_internal_value(self, data: Any) -> Any:
-        """Validate all fields, then report the failed ones and the unknown ones together."""
+        """Validate all fields. Report all invalid and unknown fields in one error."""
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)  # raises the error
         values: dict[str, Any] = {}
@@ -72,7 +72,7 @@ class StrictSerializer(serializers.Serializer[Any]):
 
     @cached_property
     def _inputs(self) -> dict[str, tuple[Any, bool, Callable[[Any], Any] | None]]:
-        """By name: the field, whether it may be omitted without a default, and the method `validate_<name>`."""
+        """By name: the field, whether it is optional and has no default, and the method `validate_<name>`, if any."""
         return {
             name: (
                 field,
@@ -108,10 +108,10 @@ def invalid(message: str, code: ErrorCode = ErrorCode.PARAMETER_INVALID) -> seri
 
 
 class TextField(serializers.CharField):
-    """Text kept exactly as sent: no trimming, no control or bidirectional-override characters, strings only.
+    """A string that is kept exactly as sent. Control characters and characters that reorder text are rejected.
 
-    An invalid string is rejected with `code`; anything but a string is `parameter_invalid`. `has_lines` allows line
-    breaks and tabs.
+    The error code of an invalid string is `code`. For other JSON types, it is `parameter_invalid`. `has_lines` allows
+    line breaks and tabs.
     """
 
     default_error_messages = {"blank": "This should not be empty."}

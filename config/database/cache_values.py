@@ -9,7 +9,7 @@ class CacheSerializer:
     """Serialize integers as text, as Django does. Serialize other plain values as MessagePack."""
 
     def __init__(self) -> None:
-        # The type makes it reject lists and maps.
+        # With this type, the decoder rejects lists and maps.
         self._decoder = msgspec.msgpack.Decoder(Value)
 
     def dumps(self, value: int | Value) -> int | bytes:

@@ -34,8 +34,7 @@ M = TypeVar("M", bound=Model)
 
 Read = Callable[[Any], Any]
 
-# Django's conversion of values is slow. For these pairs of a field and a type, the conversion changes nothing, so it is
-# skipped.
+# For each class of fields: a type of values that Django stores unchanged. Skipping Django's conversion saves time.
 _STORED_AS_THEY_ARE: dict[type[Any], type[Any]] = {
     BooleanField: bool,
     CharField: str,
@@ -50,8 +49,8 @@ def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[A
 
     The statement is prepared, except behind a pooler (DATABASE_LISTEN_URL). Raises Django's database errors.
     """
-    ours = connections[DEFAULT_DB_ALIAS]  # faster than `connection`, which looks it up each time
-    if ours.execute_wrappers or ours.queries_logged:  # only Django's cursor supports them
+    ours = connections[DEFAULT_DB_ALIAS]  # faster than `connection`, a proxy with a lookup per attribute
+    if ours.execute_wrappers or ours.queries_logged:  # only Django's cursor supports wrappers and the log
         watched: Any = ours.cursor()
         watched.execute(sql, values)
         return watched  # type: ignore[no-any-return]
@@ -74,8 +73,8 @@ def run(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> psycopg.Cursor[A
 class CompiledQuery(Generic[M]):
     """A query that returns instances of one model, also with `select_related` and annotations.
 
-    `build` gets `examples` as keyword arguments and returns the query. An example has the type of its parameter. The
-    example must occur nowhere else in the query, because each of its places in the SQL becomes a place of the
+    `build` gets `examples` as keyword arguments and returns the query. An example is any value of its parameter's type.
+    The query must contain this value nowhere else, because each occurrence in the SQL becomes a placeholder of the
     parameter.
     """
 
@@ -134,7 +133,7 @@ class _Compiled(Generic[M]):
 
 
 class _Row:
-    """The positions of a model's columns in a row, and of the columns of joined models."""
+    """Where the columns of a model and of its joined models are in a row."""
 
     def __init__(self, info: Any, selected: Sequence[Any]) -> None:
         self._model: Any = info["model"]
@@ -147,8 +146,7 @@ class _Row:
         ]
 
     def instance(self, values: Sequence[Any]) -> Any:
-        # Create the instance as Django restores one from a pickle. Model.__init__ is slower, because it sets each field
-        # by itself.
+        # Set all fields at once, as unpickling does. Model.__init__ is slower, because it sets the fields one by one.
         instance = self._model.__new__(self._model)
         instance.__dict__.update(zip(self._fields, map(values.__getitem__, self._places), strict=True))
         instance._state = ModelState()

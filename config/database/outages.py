@@ -33,8 +33,8 @@ _LASTING = (READ_ONLY, "08", "53", "57P", "58")
 def is_outage(exception: BaseException | None) -> bool:
     """Return whether a later attempt may succeed.
 
-    The SQLSTATE decides. An error without a SQLSTATE comes from the driver. If the connection failed or was lost, it is
-    an OperationalError or an InterfaceError.
+    The SQLSTATE decides. An error without a SQLSTATE comes from the driver, which raises OperationalError or
+    InterfaceError if the connection failed or was lost.
     """
     for error in _driver_errors(exception):
         if error.sqlstate is not None:

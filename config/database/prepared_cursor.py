@@ -30,9 +30,9 @@ class PreparedCursor(psycopg.Cursor[Any]):
     def execute_prepared(self, sql: str, values: Sequence[Any] | Mapping[str, Any]) -> None:
         """Execute a statement, and prepare it at its first use. Raises psycopg's errors."""
         ours = self.connection
-        # Django sets this threshold to None. psycopg then ignores `prepare`, so the threshold is 0 for this statement.
-        # For the ORM's statements, the threshold stays None. Otherwise psycopg would keep the texts of the last hundred
-        # statements, with their values.
+        # Django sets this threshold to None, and psycopg then ignores `prepare=True`. So set it to 0, but only for this
+        # statement: with a threshold, psycopg would keep the texts of the ORM's last hundred statements, with their
+        # values.
         ours.prepare_threshold = 0
         try:
             self.execute(sql, values, prepare=True)

@@ -1,8 +1,9 @@
 """Cache rarely changed rows in the memory of a process. Notifications of PostgreSQL invalidate them.
 
-Triggers on the tables of chains, tokens and merchants notify `Channel.SETTINGS`. A process that called `start` keeps
-rows until such a notification arrives, and while its listener is current. Any other process reads a row each time. All
-processes see a change within a second, usually within milliseconds.
+Triggers on the tables of chains, tokens and merchants notify `Channel.SETTINGS`. A process that called `start` uses
+cached rows until such a notification arrives. It doesn't use them while its connection for notifications is down. A
+process that didn't call `start` reads the row each time. All processes see a change within a second, usually within
+milliseconds.
 """
 
 from collections.abc import Callable
@@ -42,7 +43,7 @@ def forget() -> None:
 
 
 class ProcessCache(Generic[Key, Value]):
-    """Values by key. Don't change a value: threads share it.
+    """A cache of values by key. Never modify a returned value, because other threads use the same object.
 
     `load` reads one value from the database. None is not cached. So unknown keys take no memory.
     """
@@ -53,7 +54,7 @@ class ProcessCache(Generic[Key, Value]):
         _caches.append(self)  # type: ignore[arg-type]
 
     def get(self, key: Key) -> Value | None:
-        """Return the value, from memory if the memory is current."""
+        """Return the value from memory, or from the database if the value in memory may be outdated."""
         # A transaction may read its own uncommitted change. Other threads must not see it.
         if _listener is None or not _listener.is_current or connection.in_atomic_block:
             return self._load(key)

@@ -49,7 +49,7 @@ def check_archive() -> Iterator[Finding]:
             cursor.execute(sql)
             row = cursor.fetchone()
     except DatabaseError:
-        return  # the check of the database reports this error
+        return  # `config.doctor.database` reports this error
     if row is None:
         return
     failures, segment, is_failing = row

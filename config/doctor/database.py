@@ -59,9 +59,9 @@ def is_down(findings: Iterable[Finding]) -> bool:
 
 @contextmanager
 def no_waiting() -> Iterator[None]:
-    """Make queries fail at once if there is no connection.
+    """Inside the block, queries fail at once if there is no connection.
 
-    Otherwise each check would wait as long as a request does.
+    Otherwise each check would wait for the pool's full timeout.
     """
     pool = connection.pool  # type: ignore[attr-defined]  # only in PostgreSQL's backend
     before, pool.timeout = pool.timeout, _POOL_TIMEOUT_WHEN_DOWN

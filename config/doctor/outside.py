@@ -1,8 +1,8 @@
 """Check the public addresses: TLS, and the proxy's headers.
 
-The check calls each public address like a browser. A second call contains a proof (`config.server.probe`): the service
-returns how it sees this call, such as the client's address and the scheme. The response shows whether the proxy sets
-its headers correctly. For example, a client must not be able to forge its address.
+The check calls each public address as a browser does. A second call proves that it comes from doctor
+(`config.server.probe`). The service then returns the client address, the scheme and other values that it received. They
+show whether the proxy sets its headers correctly. For example, a client must not be able to forge its address.
 """
 
 import http.client
@@ -23,8 +23,8 @@ from config.server import probe
 _SECONDS = 10.0
 _MAX_BYTES = 256 * 1024
 _DAY = 86_400
-# A certificate that ends within 14 days is a warning. Within 3 days it is a failure. The numbers are negative, because
-# `by_limits` reports values above a limit.
+# Warn if the certificate expires within 14 days, and fail if it expires within 3 days. `by_limits` reports values above
+# a limit, so both the limits and the days are negated.
 _CERTIFICATE_DAYS = (-14.0, -3.0)
 _STREAM = "/api/public/payment-requests/doctor/events"
 # No client on the Internet has this address (RFC 5737).

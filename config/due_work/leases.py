@@ -1,13 +1,13 @@
 """Leases of rows. A worker holds a row for ten seconds at a time. A heartbeat renews the lease during the work.
 
-A leased row has two columns: the holder's `claim_id`, and `lease_until`. To claim a row, write both if `is_free` is
-true. To write a result, put the claim ID into the WHERE clause of the UPDATE. Then a worker that lost its lease changes
-nothing.
+A leased row has two columns: the holder's `claim_id`, and `lease_until`. A worker claims a row by setting both columns,
+if `is_free` is true for the row. To store a result, put the claim ID into the UPDATE's WHERE clause. Then an UPDATE by
+a worker that lost its lease changes nothing.
 
 - The database's clock decides when a lease ends, because a worker's clock may be wrong.
 - A heartbeat renews a row only if it still has the worker's claim ID and its lease has not ended.
-- A worker that can't reach the database stops ten seconds after the last renewal, by its own monotonic clock. Another
-worker can start only later.
+- A worker that can't reach the database stops ten seconds after the last renewal, by its own monotonic clock. In the
+  database, the lease ends slightly later, so no other worker starts before that.
 """
 
 import logging
@@ -45,7 +45,7 @@ def is_free() -> Q:
 class Lease:
     """A lease of some rows of one model, under one claim ID. Thread-safe.
 
-    `keys` are the keys of all rows at the start, also of those whose lease has ended since.
+    `keys` are the keys of all rows that were claimed, even if the lease of some rows has ended since.
     """
 
     def __init__(

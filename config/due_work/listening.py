@@ -22,7 +22,7 @@ from config.environment.keepalives import OURS
 
 logger = logging.getLogger(__name__)
 
-# An idle connection is checked each 0.4 s. After a successful check, it counts as alive for 1 s.
+# An idle connection is checked every 0.4 s. For 1 s after a successful check, the connection is considered alive.
 PROOF_SECONDS = 0.4
 CURRENT_SECONDS = 1.0
 _FIRST_PAUSE_SECONDS = 0.1
@@ -50,7 +50,8 @@ class _Notification:
     def __call__(self) -> None:
         """Send the notification in its own transaction.
 
-        The transaction doesn't wait for the disk, because a lost notification only costs time.
+        The commit doesn't wait for the disk: if a notification is lost, the other processes only learn of the change
+        later.
         """
         try:
             with connection.cursor() as cursor:
@@ -61,7 +62,7 @@ class _Notification:
                 )
         except Error:
             # The change is committed, so the caller must not get this error. `on_commit(robust=True)` doesn't work
-            # here: Django would log the `__qualname__` of this object, and it has none.
+            # here, because Django would log the `__qualname__` of this object, which has none.
             logger.warning("a notification on %s could not be sent", self.channel, exc_info=True)
 
 
@@ -84,8 +85,8 @@ def notify(channel: Channel, *payloads: str) -> None:
 class Listener:
     """A thread with its own connection that calls a handler for each notification.
 
-    Handlers run in this thread, so they must return at once. `on_gap` is called after each new connection, because
-    notifications may have been missed before it.
+    Handlers run in this thread, so they must return at once. Each time the thread connects, it calls `on_gap`, because
+    it may have missed notifications before.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class Listener:
                 connection.drain_pool()  # type: ignore[attr-defined]  # of our own backend
             while not self._stopping.is_set():
                 asked_at = time.monotonic()
-                require_primary(mine)  # the response brings pending notifications
+                require_primary(mine)  # psycopg also receives pending notifications with the response
                 self._handle_all(mine, seconds=0)
                 self._current_until = asked_at + CURRENT_SECONDS
                 self._handle_all(mine, seconds=PROOF_SECONDS)

@@ -22,14 +22,15 @@ _FREE = "(lease_until IS NULL OR lease_until <= statement_timestamp())"
 
 @dataclass(frozen=True, kw_only=True)
 class Queue:
-    """Due rows of `model`. The other attributes are columns, or SQL expressions of unqualified columns.
+    """The due rows of one model. The texts below are column names, or SQL with unqualified column names.
 
     Args:
         due: The column with the time when a row is due.
-        owner: Usually the column with the merchant. Owners take turns.
-        waiting: The condition for rows that are in the queue, which may use `%(now)s`.
-        lane: Each lane, such as a chain, has its own thread. By default, there is one lane: None.
-        order: The order of one owner's rows. By default, the longest overdue come first.
+        owner: The column whose values take turns, so that no owner delays the others. Usually the merchant.
+        waiting: The SQL condition for the rows that belong to the queue. It may contain `%(now)s`.
+        lane: The column with the row's lane, such as a chain. Each lane has its own thread. By default, all rows
+            are in one lane, None.
+        order: The order of one owner's rows. By default, the row that has been due longest comes first.
         has_lease: Whether rows have the columns `claim_id` and `lease_until`. Without them, call only `pick`, and
             prevent double work yourself.
         statements: Statements that replace those of `statements.sql`.

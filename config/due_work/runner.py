@@ -100,9 +100,9 @@ class Runner(Generic[L]):
             connections.close_all()
 
     def _has_ended(self, lane: L, woken: threading.Event) -> bool:
-        """Whether the thread ends now.
+        """Return whether the thread ends now.
 
-        If the thread ends, remove the lane under the same lock. The next wake then starts a new thread.
+        If so, remove the lane under the same lock, so that the next wake starts a new thread.
         """
         with self._lock:
             is_over = self._stopping.is_set() or not woken.is_set()
@@ -112,7 +112,7 @@ class Runner(Generic[L]):
 
 
 class Ticker:
-    """Nudges each runner that was not nudged for a while, in place of Celery's tasks while the broker is down."""
+    """Wakes each runner that was not woken for a while. So due rows are processed even if Celery's broker is down."""
 
     def __init__(self, runners: Iterable[Runner[Any]], *, after_seconds: float = 10.0) -> None:
         self._runners = tuple(runners)

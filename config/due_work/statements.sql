@@ -6,7 +6,7 @@ SELECT DISTINCT {lane} FROM {table} WHERE {waiting} AND {due} <= %(now)s AND {fr
 
 -- name: pick
 -- Up to `most` due rows of a lane that no worker holds: the first of each owner, then the second of each, and so on.
--- If they were ordered by time alone, an owner with very many due rows would delay all others. The statement ranks every
+-- With an order by time alone, an owner with very many due rows would delay all other owners. The statement ranks every
 -- due row of the lane, so use it only for queues that stay short.
 SELECT {key} FROM {table}
 WHERE {waiting} AND {due} <= %(now)s AND {free} AND {lane} IS NOT DISTINCT FROM %(lane)s
@@ -27,9 +27,8 @@ RETURNING picked.key, picked.is_abandoned
 
 -- name: renew
 -- Extend the leases that the claim still holds. Renewal is one statement, because each statement may get another
--- connection from PgBouncer in transaction mode. A locked row is skipped: its result is being written, and the other
--- rows must not
--- wait for that.
+-- connection from PgBouncer in transaction mode. Locked rows are skipped, because their results are just being stored.
+-- The other rows must not wait for them.
 WITH held AS (
     SELECT {key} AS key FROM {table}
     WHERE {key} = ANY(%(keys)s::{type}[]) AND claim_id = %(claim_id)s AND lease_until > statement_timestamp()

@@ -40,13 +40,12 @@ _REDIS_DATABASE = re.compile(r"/?|/[0-9]{1,5}")
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _PATH = re.compile(r"[A-Za-z0-9._~%/-]*")
-# The relay's origin becomes a part of the pages' Content-Security-Policy, so it must not contain separators of that
-# header.
+# The pages' Content-Security-Policy contains the relay's address, so the address must not contain spaces or semicolons.
 _RELAY = re.compile(r"wss?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?")
 
 
 def origin(text: str) -> str:
-    """Return an http(s) address without its trailing slash. A query or credentials are wrong."""
+    """Return an http(s) address without its trailing slash. Raises Wrong for an address with a query or credentials."""
     parts = _split(text, "http", "https")
     _reject_extras(parts)
     # The address becomes a part of headers and pages, so its path has only safe characters.
@@ -128,7 +127,7 @@ def _check_database_options(given: dict[str, str]) -> None:
     rare = options.keys() - _LIBPQ_OPTIONS
     if not rare:
         return
-    # Imported here, because the beat process doesn't need it. The import takes 0.1 s and 9 MB.
+    # The beat process doesn't need psycopg, whose import takes 0.1 s and 9 MB. So psycopg is imported only here.
     from psycopg import ProgrammingError
     from psycopg.conninfo import make_conninfo
 

@@ -194,7 +194,7 @@ class Environment:
     BACKUP_MAX_AGE_HOURS = whole(1, 1000, "hours", default="13")
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """Parse `texts`. Use the values only if `faults` is empty."""
+        """Parse `texts`, the settings by name. If there are `faults`, some settings have no value."""
         self.parsed: dict[str, object] = {}
         self.faults: list[Fault] = []
         known = declared()
@@ -208,8 +208,8 @@ class Environment:
                 self.faults.append(value)
             else:
                 self.parsed[name] = value
-        # A key is also secret in the form in which it was parsed, because a library's error may contain it. Of a key
-        # pair, the first half is private.
+        # The parsed form of a key is secret too, because a library's error may contain it. The first half of a key pair
+        # is the private key.
         keys = [
             str(self.parsed.get(f"SPONSOR_{each}_KEY", "")).removeprefix("0x") for each in ("EVM", "SOLANA")
         ]

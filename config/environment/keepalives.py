@@ -1,7 +1,8 @@
 """Keepalive settings. With them, both ends of a PostgreSQL connection notice a lost peer within about ten seconds.
 
-The peer's socket stays open if the peer's machine loses power, or if a firewall drops the connection. By default, Linux
-then waits two hours, or a quarter of an hour if data was sent. Unix sockets don't need these settings.
+If one machine loses power, or if a firewall drops the connection, the socket on the other machine stays open. By
+default, Linux closes it only after two hours, or after a quarter of an hour if data was sent. Unix sockets don't need
+these settings.
 """
 
 from typing import Any

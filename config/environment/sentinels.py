@@ -22,7 +22,7 @@ class Sentinels:
 
     @classmethod
     def of(cls, url: str) -> "Sentinels | None":
-        """Parse `url`. Return None if it is the address of Redis itself."""
+        """Parse `url`. Return None if it is the address of a Redis server and not of Sentinels."""
         parts = urlsplit(url)
         if parts.scheme != SCHEME:
             return None
@@ -39,13 +39,16 @@ class Sentinels:
 
 
 class Pool:
-    """Makes connection pools. The settings of the cache name this class."""
+    """Creates connection pools. Django's cache uses this class because of the option `pool_class` in the settings."""
 
     @staticmethod
     def from_url(url: str, **options: Any) -> Any:
-        """Return a pool for the address of Redis or of Sentinels. `options` are those of redis-py's connections.
+        """Return a pool for the address of a Redis server or of Sentinels.
 
-        A command is sent once more over a new connection if the old one was closed, or if its server became a replica.
+        `options` are passed to redis-py's connections.
+
+        If the connection was closed, or if its server became a replica, the command is sent once more over a new
+        connection.
         """
         from redis import ConnectionError, ConnectionPool, ReadOnlyError, Sentinel
         from redis.backoff import NoBackoff

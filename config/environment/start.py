@@ -55,9 +55,9 @@ def print_and_exit(error: SettingsError, code: int = EXIT_CODE) -> NoReturn:
 
 
 def _text(name: str) -> str | None:
-    """Return the value, or "" if the variable is not set.
+    """Return the variable's value, or "" if it is not set. A value `$OTHER` is replaced by the value of OTHER.
 
-    A value of `$OTHER` refers to OTHER: return None if that is not set.
+    If OTHER is not set, return None.
     """
     try:
         text = str(environ.Env().str(name, default=""))
@@ -67,7 +67,7 @@ def _text(name: str) -> str | None:
 
 
 def _read_file(path: Path) -> Iterator[Fault]:
-    """Read `.env`. Yield its faults with the line number, but without the content of the line."""
+    """Read `.env`. Yield a fault for each invalid line, with the line's number but without its content."""
     should_be = "UTF-8 text with lines of NAME=value and of # comments"
     try:
         content = path.read_text(encoding="utf-8-sig")

@@ -12,8 +12,8 @@ _LONGEST_QUOTE = 60
 class Wrong(Exception):
     """An invalid value.
 
-    `problem` completes the message and doesn't contain the value, such as "is not a whole number". `part` is the wrong
-    part of the value, or None for the whole value.
+    `problem` is the end of the message, such as "is not a whole number", and doesn't contain the value. `part` is the
+    wrong part of the value, or None if the whole value is wrong.
     """
 
     def __init__(self, problem: str, part: str | None = None) -> None:

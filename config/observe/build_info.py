@@ -23,7 +23,7 @@ class _BuildInfo(Collector):
 def build_registry() -> CollectorRegistry:
     """Return a registry with only this gauge.
 
-    A computed gauge can't be in the folder with the counts of all processes.
+    This gauge is computed for each call, so it can't be in the folder where the processes write their counts.
     """
     registry = CollectorRegistry()
     registry.register(_BuildInfo())

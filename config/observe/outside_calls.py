@@ -54,7 +54,7 @@ class OutsideCall:
 def outcome_of(status: int) -> Outcome:
     if status == 429:
         return Outcome.RATE_LIMITED
-    if status >= 500 or status == 424:  # 424: a dependency of the provider failed
+    if status >= 500 or status == 424:  # 424: the provider's own dependency failed
         return Outcome.FAILED
     if status >= 400:
         return Outcome.REJECTED

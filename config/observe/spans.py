@@ -2,9 +2,9 @@
 
 A process imports this module only if it sends traces, and after its fork, because the exporter has a thread.
 
-The trace id of a payment request is computed from the request's id. So API calls, chain lookups and webhook attempts
-for it are in one trace, although different processes do them, hours apart. Work on several payments has a trace of its
-own, and each payment's trace links to it.
+The trace id of a payment request is computed from the request's id. So one trace has all API calls, chain lookups and
+webhook attempts for a payment request, although they happen in different processes and hours apart. Work on several
+payments has a trace of its own, and each payment's trace links to it.
 
 A span contains ids, names, numbers and SQL without values. A span contains no header, body, address or query.
 """
@@ -99,7 +99,7 @@ class Spans:
             self._write_statements(work, root)
         _finish(root, work.error, work.ended)
         if len(subjects) > 1:
-            # Each trace is sampled separately. The trace of a subject may be sent, but not that of the root.
+            # Each trace is sampled separately: a payment's trace may be sent even if the trace of the root span isn't.
             for subject in subjects:
                 span = self._start(work, {**ids, **subject}, *place(work, subject), links)
                 _finish(span, work.error, work.ended)
@@ -178,9 +178,9 @@ def trace_id_of(payment_request_id: str) -> int:
 
 
 def place(work: Work, ids: Ids) -> tuple[int, int]:
-    """Return the trace id and span id of some work.
+    """Return the trace id and span id of a piece of work.
 
-    If it concerns several payment requests, `ids` choose one of them.
+    If it concerns several payment requests, `ids` says for which one.
     """
     subjects = _subjects(work, ids)
     if len(subjects) == 1:
@@ -200,9 +200,9 @@ def _subjects(work: Work, ids: Ids) -> Sequence[Ids]:
 
 
 def _is_placed(work: Work, ids: Ids) -> bool:
-    """Return whether the trace of this work is known yet.
+    """Return whether it is already known to which trace the work belongs.
 
-    A call must first look up the payment request whose trace it joins.
+    An API call doesn't know it until it has looked up the payment request.
     """
     return bool(work.details or not work.joins or _subjects(work, ids))
 

@@ -30,7 +30,9 @@ _END_OF_HEAD = b"\r\n\r\n"
 
 
 class Arriving:
-    """The request that is arriving on a connection. The thread that serves it uses this object as gunicorn's parser.
+    """The request that is arriving on a connection.
+
+    To the thread that serves the request, this object is gunicorn's parser.
 
     `deadline` is in seconds of the monotonic clock.
     """
@@ -40,7 +42,7 @@ class Arriving:
     _error: Exception | None
 
     def __init__(self, settings: Any, sock: Any, peer: Any) -> None:
-        self.unreader = IterUnreader([])  # gunicorn reads from it any bytes after the request
+        self.unreader = IterUnreader([])  # after a request, gunicorn reads the remaining bytes from it
         self.deadline = 0.0
         self._settings, self._socket, self._peer = settings, sock, peer
         self._number = 0
@@ -54,7 +56,7 @@ class Arriving:
         return self.receive(rest) if rest else False
 
     def receive(self, data: bytes) -> bool:
-        """Add bytes from the client. Return whether a thread can respond now, with a result or an error."""
+        """Add bytes from the client. Return whether a thread can respond now: the request is complete or invalid."""
         self._count += len(data)
         try:
             if self._request is None:

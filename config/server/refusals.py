@@ -21,7 +21,10 @@ _UNREADABLE = (ErrorCode.PARAMETER_INVALID, "The request is not valid HTTP.")
 
 
 class ErrorSocket:
-    """A client's socket that replaces gunicorn's error page by our response, with the same status (but 400 for 501)."""
+    """A client's socket that sends our response in place of gunicorn's error page.
+
+    The status is the same, except 400 for 501.
+    """
 
     def __init__(self, sock: Any) -> None:
         self._sock = sock

@@ -1,9 +1,9 @@
 """gunicorn's threaded worker with one change: a slow client doesn't block a thread.
 
-gunicorn gives a connection a thread at the first byte. The thread waits for the rest of the request, and until the
-client has read the response. So sixteen slow clients block sixteen threads. Here the worker's main loop collects the
-bytes of all connections, and passes a request to a thread when it is complete. If the thread ends before the client has
-read the response, the main loop sends the rest. Size and time are limited.
+gunicorn passes a connection to a thread at the first byte. The thread then waits until the request is complete, and
+again until the client has read the response. So sixteen slow clients block sixteen threads. Here the worker's main loop
+collects the bytes of all connections, and passes a request to a thread when it is complete. If the thread ends before
+the client has read the response, the main loop sends the rest. The size of the waiting data and the time are limited.
 """
 
 import errno
@@ -45,7 +45,7 @@ class _Sending:
 class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # Each of these is ordered by deadline, because its entries are added with the same time limit.
+        # The entries of each dictionary have the same time limit, so their order is also the order of their deadlines.
         self._arriving: dict[Any, Arriving] = {}
         self._leaving: dict[Any, tuple[float, int]] = {}
         self._sending: dict[Any, _Sending] = {}

@@ -19,7 +19,7 @@ class Unwritable(Exception):
 
 
 def text_of(values: Mapping[str, str]) -> str:
-    """Return the file's text. Raises Unwritable for a value that would be read back differently."""
+    """Return the file's text. Raises Unwritable if the service would read different values from it."""
     text = _HEADER + "".join(f"{name}={value}\n" for name, value in values.items())
     read_back = read(text)
     for name, value in values.items():

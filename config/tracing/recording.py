@@ -39,8 +39,9 @@ class Statement:
 class Work:
     """A piece of work. Times are in Unix nanoseconds.
 
-    Work on several payments lists the ids of each in `subjects`. Work on one payment has its ids in the log context. If
-    `joins` is True, the work is in the trace of its payment request. Otherwise it is in the trace `trace_id`.
+    If the work concerns several payments, `subjects` has the ids of each payment. If it concerns one payment, the ids
+    are in the log context. If `joins` is True, the work belongs to the trace of its payment request. Otherwise it
+    belongs to the trace `trace_id`.
     """
 
     name: str
@@ -61,7 +62,8 @@ class Work:
     def now(self) -> int:
         """Return the time in Unix nanoseconds.
 
-        The time never goes back, because only the start is from the system's clock.
+        The time never goes back: only the start is read from the system's clock, and a monotonic clock counts from
+        there.
         """
         return self.began + time.perf_counter_ns() - self._tick
 
@@ -95,7 +97,10 @@ def traced(
     about: Callable[[], Sequence[Ids]] | None = None,
     joins: bool = True,
 ) -> Iterator[None]:
-    """Record the block as one piece of work. `about` returns its `subjects`, and is called only if recording is on."""
+    """Record the block as one piece of work. `about` returns the work's `subjects`.
+
+    It is called only if recording is on.
+    """
     if _write is None:
         yield
         return

@@ -66,11 +66,11 @@ class RemoveForm(FactorForm):
 class AddressList:
     """A merchant's list of addresses, and the texts of its pages.
 
-    In titles, `{}` is replaced by the merchant. In other texts, it is replaced by the address.
+    In titles, `{}` is replaced by the merchant's name. In other texts, `{}` is replaced by the address.
 
-    - `rows`: the merchant's attribute with the rows of the list.
-    - `entry`, `label`: the name and the label of the form field that chooses the row to remove.
-    - `action`: what the user wants to do, in the message that it requires a code.
+    - `rows`: the name of the Merchant attribute that has the list's rows.
+    - `entry`, `label`: the name and the label of the form field for the row to remove.
+    - `action`: the name of the change in the message that it requires a code.
     - `adding`, `removing`: the URL names of the two pages.
     - `template`: the template with the links to the two pages.
     - `add`: returns False if another user has added the address at the same time.
@@ -190,7 +190,7 @@ class CodeListPages(portal.ShowsMore):
     def _add(self, request: HttpRequest, merchant: Merchant, addresses: AddressList, form: AddForm) -> bool:
         """Add the address. Return False if the form has errors."""
         chain_type, address = recipient = form.cleaned_data["address"]
-        # The form was submitted twice. The first submission added the address.
+        # The form was submitted twice, and the first submission has already added the address.
         if addresses.rows_of(merchant).filter(chain_type=chain_type, address=address).exists():
             messages.info(request, addresses.already.format(address))
             return True

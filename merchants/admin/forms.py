@@ -104,7 +104,10 @@ class MerchantForm(forms.ModelForm[Merchant]):
         return cleaned
 
     def clean_reporting_currency(self) -> str:
-        """Return the currency's code, or USD if none is chosen. A currency that was set before stays valid."""
+        """Return the currency's code, or USD if none is chosen.
+
+        The merchant's current currency stays valid, even if the rate sources no longer list it.
+        """
         code: str = self.cleaned_data["reporting_currency"].upper() or "USD"
         if code != self.initial.get("reporting_currency"):
             validate_reporting_currency(code)

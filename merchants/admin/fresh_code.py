@@ -22,7 +22,10 @@ class FactorForm(CodeForm):
 
 
 def set_up_first(request: HttpRequest, action: str) -> HttpResponse:
-    """Redirect a user without a second factor to the page that sets one up. The message names the `action`."""
+    """Redirect a user without a second factor to the page that sets one up.
+
+    The page shows that `action` requires a code.
+    """
     messages.warning(request, f"Set up two-factor sign-in first: {action} requires a code.")
     query = urlencode({"next": request.path})
     return HttpResponseRedirect(f"{reverse('admin:two_factor')}?{query}")

@@ -138,7 +138,7 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
         return merchant.display_name or None
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Redirect members of a merchant to its page. The list of such a member would contain only this merchant."""
+        """Redirect a merchant's member to the merchant's page: the member's list would contain only this merchant."""
         own = merchant_of(request.user) if self.has_view_permission(request) else None
         if own is not None:
             return HttpResponseRedirect(portal.change_url(own))
@@ -147,7 +147,7 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
         """Make `name` read-only for owners.
 
-        Operators' commands find merchants by it, and customers see the display name.
+        Operators use the name in commands to identify the merchant. Customers see the display name instead.
         """
         is_own = obj is not None and merchant_of(request.user) is not None
         return (*self.readonly_fields, "name") if is_own else self.readonly_fields
@@ -178,7 +178,7 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
         may_issue_keys = request.user.has_perm("merchants.add_apikey")
         shown = {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
         if merchant_of(request.user) is not None:
-            # Hide the back button, whose list redirects here. "" because the theme turns False into text.
+            # Hide the back button: the list would redirect here. Not False, because the theme turns False into text.
             shown["show_back_button"] = ""
             shown["show_save_and_continue"] = False  # for these users, the save button does the same
         return shown
@@ -229,7 +229,7 @@ class ApiKeyAdmin(
     ) -> type[ModelForm[ApiKey]]:
         options["form"] = NewKeyForm if obj is None else EditKeyForm
         form: type[ModelForm[ApiKey]] = super().get_form(request, obj, change, **options)
-        if obj is None:  # Users only choose the merchant here. Users can't create or edit the merchant here.
+        if obj is None:  # Here users choose a merchant, but can't create or edit one.
             choice: Any = form.base_fields["merchant"].widget
             choice.can_add_related = choice.can_change_related = choice.can_view_related = False
             own = merchant_of(request.user)
@@ -241,7 +241,7 @@ class ApiKeyAdmin(
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Prefill the merchant from the query string.
 
-        Members of a merchant have no choice, so they get no prefilled one.
+        For members of a merchant, ignore the query string: they can't choose the merchant.
         """
         initial: dict[str, Any] = dict(super().get_changeform_initial_data(request))
         if merchant_of(request.user) is not None:

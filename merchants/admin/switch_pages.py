@@ -54,7 +54,7 @@ class OffForm(FactorForm):
 class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
     """All features, chains and tokens with their state.
 
-    A row in the table means "off": adding a row switches something off.
+    A row in the table means "off": to switch something off, a row is added.
     """
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
@@ -64,7 +64,7 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
             (title, [_line(target, off.pop(target.name, None)) for target in targets])
             for title, targets in _targets()
         ]
-        # Then the switches of other chains and tokens: they are inactive, or no longer in the catalogue.
+        # The remaining switches are for chains and tokens that are inactive or no longer in the catalogue.
         groups.append(("Others", [_line(Target(name, self.what(row)), row) for name, row in off.items()]))
         context = {
             **self.admin_site.each_context(request),
@@ -138,7 +138,7 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
 
 
 def _targets() -> list[tuple[str, list[Target]]]:
-    """Return the groups of the page, in order: the title and the targets of each."""
+    """Return the page's groups in order: each has a title and the features, chains or tokens that can be switched."""
     chains = Chain.objects.filter(is_active=True)
     tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
     return [

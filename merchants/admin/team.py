@@ -74,7 +74,7 @@ class OperatorsInviteForm(ChoosesMerchant, InviteForm):
         chosen.widget.choices = chosen.choices
 
     def clean(self) -> dict[str, Any]:
-        """Require a merchant if the role is one of a merchant's. For other roles, clear it."""
+        """Require a merchant for roles within a merchant. For other roles, clear the merchant."""
         cleaned = super().clean() or {}
         is_member = cleaned.get("role") in MEMBER_ROLES
         if is_member and cleaned.get("merchant") is None and "merchant" not in self.errors:

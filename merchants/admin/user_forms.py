@@ -48,7 +48,7 @@ class StaffForm(ChoosesMerchant, portal.UserForm[User]):
         )
 
     def clean(self) -> dict[str, Any]:
-        """Require a merchant if the role is one of a merchant's. Reject a change of the user's own role or status."""
+        """Require a merchant for roles within a merchant. Reject a change of the user's own role or status."""
         cleaned = super().clean() or {}
         is_member = cleaned.get("role") in MEMBER_ROLES
         if is_member and cleaned.get("merchant") is None and "merchant" not in self.errors:

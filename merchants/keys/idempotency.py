@@ -56,9 +56,8 @@ def idempotent(
 ) -> Callable[Concatenate[View, Request, Arguments], HttpResponse]:
     """Make an authenticated POST handler honour `Idempotency-Key`.
 
-    The handler validates the call, and makes network requests if needed. The handler returns the call's effect: a
-    function that changes the database and returns the response. One transaction runs the effect and stores the
-    response.
+    The handler validates the call, and makes network requests if needed. It returns a function that changes the
+    database and returns the response. One transaction runs this function and stores the response.
 
     Responses are stored unchanged, so they must not contain secrets.
     """
@@ -78,8 +77,8 @@ def never_replayed(
 ) -> Callable[Concatenate[View, Request, Arguments], Response]:
     """Accept `Idempotency-Key` on an authenticated POST, but never store or replay the response.
 
-    Use it for responses that are only valid at the time of the call, such as an unsigned transaction for a refund. If
-    that was replayed, it could be signed after the refund was cancelled and replaced.
+    Use it for responses that are only valid at the time of the call, such as an unsigned transaction for a refund. A
+    stored transaction could be signed later, when the refund has been cancelled and replaced.
     """
 
     @wraps(handler)
@@ -112,7 +111,7 @@ def _key_of(request: Request) -> str | None:
 
 
 def _fingerprint(request: Request) -> bytes:
-    """Return a digest of the path and the parsed body. The order of keys and whitespace don't matter."""
+    """Return a digest of the path and the parsed body. Whitespace and the order of keys don't change the digest."""
     body = json.dumps(request.data, sort_keys=True)
     return hashlib.sha256(f"{request.path}\n{body}".encode()).digest()
 
@@ -142,7 +141,7 @@ def _answer_once(
 
 @dataclass
 class _Claim:
-    """The exclusive claim of a call on a key. The claim ends with the lease."""
+    """A call's exclusive right to use an Idempotency-Key until its lease expires."""
 
     row_id: int
     claim_id: uuid.UUID
@@ -198,7 +197,7 @@ def _claim_now(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | Htt
     if inserted:
         return _Claim(inserted[0][0], claim_id)
     row = IdempotencyKey.objects.filter(merchant=merchant, key=key).first()
-    if row is None:  # The key was released a moment ago.
+    if row is None:  # Another call has released the key since the INSERT.
         return None
     if row.is_free(now):
         unchanged = IdempotencyKey.objects.filter(pk=row.pk, claim_id=row.claim_id, expires_at=row.expires_at)

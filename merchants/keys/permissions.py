@@ -9,7 +9,7 @@ from config.api.errors import ApiError, ErrorCode
 from merchants.models import ApiKey, Permission
 
 if TYPE_CHECKING:
-    # A real import would be circular: DRF's views read the setting that names this module.
+    # At run time, this import would be circular: DRF's views import this module because of a setting.
     from rest_framework.views import APIView
 
 
@@ -32,7 +32,7 @@ class CanCreatePayments(HasApiKey):
 
 
 class CanCreateRefunds(HasApiKey):
-    """A separate permission, because a refund can pay any address."""
+    """Creating refunds requires a separate permission, because a refund can pay any address."""
 
     permission = Permission.CREATE_REFUNDS
 

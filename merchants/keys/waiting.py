@@ -1,6 +1,6 @@
 """Let a call wait for another call with the same Idempotency-Key.
 
-For each key, one call may wait. In each process, `MAX_WAITING` calls may.
+For each key, only one call may wait at a time. In each process, at most `MAX_WAITING` calls may wait.
 """
 
 import threading
@@ -12,7 +12,7 @@ from django.db import transaction
 
 from config.database.compiled_query import run
 
-# A process has 16 threads. Waiting calls must not block the other calls.
+# A process has 16 threads, and waiting calls must leave enough threads for other calls.
 MAX_WAITING = 4
 MAX_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05
@@ -33,7 +33,8 @@ def wait_for(attempt: Callable[[], Result], *, lock: int) -> Result | None:
     if not _slots.acquire(blocking=False):
         return None
     try:
-        # The lock lasts as long as the transaction. Each statement in it still sees the latest commits of other calls.
+        # The lock is held until the transaction ends. Even inside the transaction, each statement sees the latest
+        # commits of other calls.
         with transaction.atomic():
             if not run("SELECT pg_try_advisory_xact_lock(%s::bigint)", [lock]).fetchall()[0][0]:
                 return None

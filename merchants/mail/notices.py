@@ -1,6 +1,6 @@
 """Send e-mail notices to a merchant's address, and to members of the merchant. Members choose the kinds of notices.
 
-Each change of a choice is logged. Otherwise a thief could turn off sign-in notices unnoticed.
+Each change of a member's choice is logged, so that a thief can't secretly turn off the notices of sign-ins.
 """
 
 import logging
@@ -26,8 +26,8 @@ def notify(
 ) -> int:
     """Store a notice for each member who wants this kind. Return how many e-mails were stored.
 
-    With `to_merchant`, also store one for the merchant's address, without an unsubscribe link. Call this function in
-    the transaction of the change that the notice reports.
+    If `to_merchant` is True, also store an e-mail to the merchant's address, which has no unsubscribe link. Call this
+    function in the transaction of the change that the notice reports.
     """
     members = [] if mail.is_off() else list(_subscribed(merchant, kind))
     addresses = {member.user.email.lower() for member in members}

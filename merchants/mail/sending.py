@@ -27,7 +27,8 @@ logger = logging.getLogger(__name__)
 KEPT = timedelta(hours=24)
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=1)
-# Each e-mail can take up to EMAIL_TIMEOUT, and the batch must end while its lease is renewed (a minute).
+# A lease is renewed for at most a minute. The batch must end within this time, although each e-mail may take
+# EMAIL_TIMEOUT.
 _BATCH = 5
 MAILS = Queue(model=Mail, due="next_attempt_at", owner="merchant_id")
 

@@ -17,15 +17,15 @@ from merchants import encryption
 logger = logging.getLogger(__name__)
 
 STEP_SECONDS = 30
-TOLERANCE = 1  # in steps: the phone's clock may differ by half a minute
+TOLERANCE = 1  # in steps of 30 s: the phone's clock may differ by this much
 
 
 class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]  # the library has no types
     """A user's authenticator app (TOTP, RFC 6238). The app's secret is stored encrypted.
 
-    The row is created when the user has entered a first code. A user has at most one. `last_step` is the time step of
-    the last accepted code. Codes of this step and of earlier ones are rejected, so each code works once. After each
-    wrong code, the user must wait twice as long.
+    The row is created when the user has entered a first code. Each user has at most one row. `last_step` is the time
+    step of the last accepted code. Codes of this step and of earlier ones are rejected, so each code works once. After
+    each wrong code, the waiting time doubles.
     """
 
     key_encrypted = models.BinaryField(editable=False)
@@ -46,7 +46,7 @@ class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[mi
             return False
         try:
             key = encryption.decrypt(self.key_encrypted)
-        except InvalidToken:  # The key that encrypted the secret was removed from ENCRYPTION_KEYS.
+        except InvalidToken:  # The key for this secret was removed from ENCRYPTION_KEYS.
             logger.error("the second factor of user %s can't be decrypted: reset it", self.user_id)
             return False
         step = accepted_step(key, token, after=self.last_step)
@@ -187,10 +187,7 @@ class SpentForm(models.Model):
 
 
 def accepted_step(key: bytes, code: str, *, after: int = -1) -> int | None:
-    """Return the time step of `code`.
-
-    Return None if the code isn't current, or if its step isn't later than `after`.
-    """
+    """Return the time step of `code` if the code is current and its step is later than `after`, or else None."""
     if not (len(code) == 6 and code.isascii() and code.isdecimal()):
         return None
     totp: Any = TOTP(key, step=STEP_SECONDS)

@@ -45,7 +45,7 @@ class Mail(models.Model):
 
 
 class NoticeWatch(models.Model):
-    """The time of the next check whether a merchant needs a notice, and the result of the last check.
+    """The checks whether a merchant needs a notice: the time of the next check, and the result of the last one.
 
     `known` lists the payments and other cases that needed attention at the last check. `known` is null before the first
     check.

@@ -19,8 +19,8 @@ class StaffMembership(models.Model):
 
     class Role(models.TextChoices):
         SUPPORT = "support", "Support"
-        # Release 0.2.0 has one role within a merchant, and stores this value for it. With the same value, 0.2.0 can
-        # still use this table.
+        # Release 0.2.0 has only this role within a merchant, and stores it as "merchant". With the same value here,
+        # 0.2.0 can still use this table.
         OWNER = "merchant", "Owner"
         DEVELOPER = "developer", "Developer"
         FINANCE = "finance", "Finance"

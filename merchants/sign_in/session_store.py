@@ -12,9 +12,8 @@ class SessionStore(db.SessionStore):
     def save(self, must_create: bool = False) -> Any:
         """Save the session.
 
-        Raises UpdateError if another request deleted it. During an outage, raises the database's error.
-
-        Django raises UpdateError in both cases, and responds with 400.
+        Raises UpdateError if another request has deleted the session. During an outage, raises the database's error.
+        Django's own `save` would raise UpdateError then too, which becomes a 400.
         """
         try:
             return super().save(must_create)

@@ -40,7 +40,7 @@ class SessionLifeMiddleware:
 def begin(request: HttpRequest, user: User) -> None:
     """Sign `user` in under a new session key, and delete expired sessions.
 
-    Until the user has passed the second factor, only its page is open.
+    Until the user has entered a code, only the page of the second factor is open to this session.
     """
     Session.objects.filter(expire_date__lt=timezone.now()).delete()
     login(request, user)

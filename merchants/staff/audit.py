@@ -27,10 +27,10 @@ def note(
     detail: str = "",
     merchant: Merchant | None = None,
 ) -> None:
-    """Write one entry. By default, the actor is the request's user. Without a request, it is the command line.
+    """Write one entry. The default actor is the request's user or, without a request, the command line.
 
-    For an API call, `actor_name` is the name of the API key. The owners of `merchant` see the entry. By default, it is
-    the subject's merchant, or the actor's if the subject has none.
+    For an API call, `actor_name` is the name of the API key. The owners of `merchant` see the entry. The default is the
+    subject's merchant. If the subject has none, it is the actor's merchant.
     """
     if actor is None and actor_name is None and request is not None:
         actor = request.user

@@ -31,7 +31,7 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
     list_class: ClassVar[type[portal.RecordList]] = portal.RecordList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Mark the rows for `names_merchant`."""
+        """Annotate each row with the value that `names_merchant` returns."""
         sees_all = Value(sees_every_merchant(request.user))
         rows: QuerySet[Any] = super().get_queryset(request).annotate(names_merchant=sees_all)
         return rows
@@ -61,12 +61,12 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
 
 
 def names_merchant(row: Model) -> bool:
-    """Whether a cell of the row names its merchant; members of one merchant see no other."""
+    """Whether the row's cells show its merchant. Members of a merchant don't need it: they see only its rows."""
     return bool(getattr(row, "names_merchant", False))
 
 
 def clean(text: str) -> str:
-    """Strip whitespace from a search term. If it is a URL, return its last path segment."""
+    """Strip whitespace from a search term. If the term is a URL, return the last segment of its path, such as an id."""
     text = text.strip()
     if text.lower().startswith(("http://", "https://")):
         try:
@@ -77,9 +77,9 @@ def clean(text: str) -> str:
 
 
 def found_by(rows: QuerySet[_Row], named: Iterable[QuerySet[_Row]]) -> QuerySet[_Row]:
-    """Return the `rows` that are in any of the querysets `named`.
+    """Return the `rows` that are in at least one of the querysets `named`.
 
-    Each queryset is a separate query, which uses an index. One query with OR would scan the tables.
+    Each queryset is read by a separate query that uses an index. A single query with OR would scan whole tables.
     """
     keys: set[object] = set()
     for some in named:

@@ -28,7 +28,7 @@ MEMBER_ROLES = (Role.OWNER, Role.DEVELOPER, Role.FINANCE, Role.VIEWER)
 
 @dataclass(frozen=True)
 class Right:
-    """A line of the permission table: some permissions, and the roles that have them."""
+    """A line of the permission table: a group of permissions, and the roles that have these permissions."""
 
     label: str
     permissions: frozenset[str]
@@ -155,7 +155,7 @@ def sees_every_merchant(user: Account) -> bool:
 
 
 def visible_to(user: Account, rows: QuerySet[_Row], path: str) -> QuerySet[_Row]:
-    """Return the rows that this user may see. `path` is the lookup from a row to its merchant."""
+    """Return the rows that this user may see. `path` is the ORM lookup from a row to its merchant."""
     try:
         merchant = merchant_of(user)
     except PermissionDenied:
@@ -194,8 +194,8 @@ def require_other_owner(membership: StaffMembership) -> None:
 def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None:
     """Give this saved user one role: operator, support, or a role within `merchant`.
 
-    Raises OnlyOwner if a merchant would lose its only owner. Raises ValueError for an unknown role, for a member's role
-    without a merchant, and for another role with a merchant.
+    Raises OnlyOwner if a merchant would lose its only owner. Raises ValueError for an unknown role, if a role within a
+    merchant has no merchant, and if another role has one.
     """
     if role not in (OPERATOR, *Role.values):
         raise ValueError(f"there is no role {role!r}")

@@ -47,7 +47,7 @@ class MerchantScoped(_AdminClass):
     def is_within_reach(self, request: HttpRequest, obj: Model | None) -> bool:
         """Whether this user may see the merchant of `obj`.
 
-        An inline passes its parent object, which was already checked.
+        For an inline, `obj` is the parent object, which was already checked.
         """
         try:
             merchant = merchant_of(request.user)
@@ -81,7 +81,7 @@ class MerchantScoped(_AdminClass):
     def get_list_display(self, request: HttpRequest) -> Any:
         """Hide the column of merchants from members of a merchant.
 
-        If it is the first column, it stays, because it links to the row's page.
+        The first column always stays, because it links to the row's page.
         """
         page: Any = super()
         columns = page.get_list_display(request)
@@ -91,7 +91,7 @@ class MerchantScoped(_AdminClass):
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Hide filters that list merchants or their objects from members of a merchant."""
-        page: Any = super()  # Django doesn't call this for inlines, which have no filters.
+        page: Any = super()  # only a ModelAdmin has this method; inlines have no filters
         filters = page.get_list_filter(request)
         try:
             if merchant_of(request.user) is None:

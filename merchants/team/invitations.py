@@ -1,9 +1,9 @@
 """Invite people to a role.
 
-A link works once, within 7 days. If the inviter loses the right to invite, it no longer works.
+A link works once, within 7 days. If the inviter loses the right to invite, the link no longer works.
 
 The invited person chooses the password. The account's name is the e-mail address. An account belongs to one merchant,
-so a person who works for two merchants has two accounts. The name of the second one gets a number.
+so a person who works for two merchants has two accounts. The name of the second account is the address with a number.
 """
 
 import re
@@ -94,7 +94,7 @@ def send(invited: Invited) -> None:
 
 
 def revoke(invitation: Invitation, *, request: HttpRequest) -> bool:
-    """Revoke the invitation. Return whether it was open."""
+    """Revoke the invitation. Return False if it was no longer open."""
     with transaction.atomic():
         was_open = bool(_open(invitation.merchant).filter(pk=invitation.pk).update(revoked_at=timezone.now()))
         if was_open:

@@ -12,7 +12,7 @@ from payments.models.payment import ACCEPTABLE_FAILURES
 Status = PaymentRequest.Status
 
 
-# Key: whether a payment came after the price had expired.
+# The key is True if a payment came after the price had expired.
 _UNDECIDED = {
     True: "Paid after the price expired. Open the last payment and accept it at the old rate, or refund it.",
     False: "Paid in full but not completed: a refund was cancelled or failed, or a reversed payment came back. Open "

@@ -271,7 +271,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     @admin.display(description="Received")
     def received(self, payment: Payment) -> str:
         """Return the credited amount in the requested token. For a failed payment, return the amount that arrived
-        instead.
+        without being credited.
         """
         if payment.amount_received is None and payment.amount is not None:
             return amount_cell(payment.amount, payment.token or payment.request.token, " seen")

@@ -129,7 +129,7 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
         ]
 
     def listed(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
-        """Hide the internal requests that carry refunds, since the list of refunds shows them."""
+        """A refund is sent through an internal request. Hide these requests here: the list of refunds shows them."""
         return rows.filter(is_refund=False)
 
     def found(self, rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:

@@ -136,7 +136,7 @@ def _refunds_named(text: str) -> Iterator[Q]:
 
 
 def matching_transfers(rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
-    # The index is on (chain, hash). The query lists all chains, so that it can use the index.
+    # The index is on (chain, hash), so the query lists all chains.
     chain_ids = list(Chain.objects.values_list("pk", flat=True))
     named = [rows.filter(payment=text)]
     if spellings := hashes(text):

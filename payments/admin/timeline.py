@@ -78,8 +78,8 @@ def timeline_of_refund(refund: Refund, *, with_webhooks: bool = True) -> list[En
             refund.carrier.payments.select_related("chain", "request__token", "lookup", "swap__delivery")
         )
         carried = timeline_of_request(refund.carrier, payments, with_webhooks=with_webhooks)
-        # Leave out the carrier's own status changes. The carrier is an internal request, so they would confuse the
-        # reader.
+        # A refund is sent through an internal payment request. Leave out that request's status changes, which would
+        # confuse the reader.
         entries += [entry for entry in carried if entry.payment_id]
     kind = ContentType.objects.get_for_model(Refund)
     for row in LogEntry.objects.filter(content_type=kind, object_id=refund.pk).select_related("user")[

@@ -27,8 +27,8 @@ def return_url(url: str | None, request: PaymentRequest) -> str | None:
 
 
 def qr_code(text: str) -> SafeString:
-    """Return a QR code as inline SVG. The code is black on white in dark themes too, since some apps can't
-    read inverted codes.
+    """Return a QR code as inline SVG. Some apps can't read inverted codes, so the code is black on white even in dark
+    themes.
     """
     code = segno.make(text, error="m", micro=False)
     svg = code.svg_inline(border=_QUIET_ZONE, dark="#000", light="#fff", omitsize=True)

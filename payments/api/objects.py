@@ -232,7 +232,7 @@ class PaymentObject(PaymentFields, kw_only=True):
 
 
 def payment_object(payment: Payment) -> PaymentObject:
-    """The payment's request must be loaded. So must the tokens and chains of both."""
+    """Load these relations first: the payment's request, and the tokens and chains of both."""
     value = payment.value and ValueObject(**payment.value)
     return PaymentObject.of(payment, from_address=payment.from_address or None, value=value)
 

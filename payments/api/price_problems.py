@@ -18,9 +18,8 @@ def error_detail(code: ErrorCode, message: str) -> ErrorDetail:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """A body must have exactly one of these parameters, such as `amount` or `price`.
-
-    The error message is `none` if a body has none of them, and `several` if it has more than one.
+    """Parameters of which a body must have exactly one, such as `amount` and `price`. `none` and `several` are the
+    error messages for a body with none of them, and with more than one.
     """
 
     names: tuple[str, ...]
@@ -41,9 +40,9 @@ class Alternatives:
         return []
 
     def with_several_first(self, problems: Mapping[str, Any], sent: Sequence[str]) -> dict[str, Any]:
-        """Add the message for several parameters, and return it first.
+        """Return the problems with the message `several` in first place.
 
-        The message is reported at the last of those parameters, before that parameter's own problems.
+        The message belongs to the last parameter in `sent`. Other problems of that parameter follow it.
         """
         rest, last = dict(problems), sent[-1]
         own = rest.pop(last, [])

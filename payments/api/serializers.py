@@ -263,7 +263,7 @@ class CreateRequestSerializer(StrictSerializer):
     def read_fields(self, data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the valid fields and the problems, by field.
 
-        If a field has a problem, only the valid fields of `checked_together` are returned.
+        If any field is invalid, the valid fields that are returned are those in `checked_together`.
         """
         try:
             return super().to_internal_value(data), {}
@@ -309,7 +309,7 @@ class CreateRequestSerializer(StrictSerializer):
 
     @classmethod
     def order(cls, body: Any, merchant: Merchant) -> NewRequest:
-        """Validate a body. Raises ValidationError. A price is converted later, so the amount is then 0."""
+        """Validate a body. With a price, the amount is 0 until it is converted. Raises ValidationError."""
         data = cls.read(body, merchant=merchant)
         price = data.get("price")
         seconds = data.get("expires_in")

@@ -37,17 +37,17 @@ def newest_payments(request: PaymentRequest) -> list[Payment]:
 
 
 def weightiest_payments(request: PaymentRequest) -> list[Payment]:
-    """Return the 20 most important payments, newest first: bound payments, then open ones, then failed ones.
+    """Return the 20 most important payments, sorted by time, newest first.
 
-    Anyone can submit hashes of transactions that pay nothing. Payments with such hashes must not displace
-    real payments.
+    Bound payments are chosen before open ones, and failed payments last. Otherwise, a stranger could displace real
+    payments by submitting hashes of other transactions.
     """
     chosen = _shown(request, _weightiest_query)
     return sorted(chosen, key=lambda payment: (payment.created_at, payment.id), reverse=True)
 
 
 def _shown(request: PaymentRequest, query: CompiledQuery[Payment]) -> list[Payment]:
-    # `payments.requests.reading` sets `has_payments`. Most requests have no payment yet: this saves their query.
+    # `payments.requests.reading` sets `has_payments`. Most requests have no payment yet, and then no query is needed.
     if not getattr(request, "has_payments", True):
         return []
     payments = query.rows(request=request.pk)

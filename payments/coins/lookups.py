@@ -19,7 +19,7 @@ NATIVE = ""
 
 @dataclass(frozen=True)
 class Reading:
-    """The total that an address had received by this block, in base units. Sweeps don't reduce it."""
+    """All coin that an address has received up to this block, in base units. Sweeps don't reduce this total."""
 
     block: Block
     received: int
@@ -32,13 +32,13 @@ def look_up(
     with_finality: bool,
     mentioning: Collection[str] = (),
 ) -> Snapshot:
-    """Return the chain's head, and the facts about each lookup by its hash. Raises ChainError."""
+    """Return the chain's head, and what the nodes know about each lookup, by its hash. Raises ChainError."""
     differences = [each for each in lookups if each.is_difference]
     hashes = sorted({each.transaction_hash for each in lookups} - {d.transaction_hash for d in differences})
     snapshot = client.look_up(hashes, with_finality=with_finality, mentioning=mentioning)
     if not differences:
         return snapshot
-    # Read these blocks after the head. If a block still exists then, its depth below that head is certain.
+    # First read the head, then these blocks. A block that still exists is then certainly as deep as the head says.
     facts, unclear = _facts_of(client, differences, snapshot.head)
     return replace(
         snapshot,
@@ -48,11 +48,11 @@ def look_up(
 
 
 def since_blocks(client: ChainClient, rows: Collection[DepositAddress]) -> dict[UUID, int]:
-    """Return the first block whose sweeps are not yet counted in `DepositAddress.swept`, by request id. Raises
+    """Return, by request id, the first block whose sweeps are not yet counted in `DepositAddress.swept`. Raises
     ChainError.
 
-    Load the rows before this call. If a search stores new sweeps in between, the total is then too low for a
-    moment. In the other order, those sweeps would be counted twice.
+    Load the rows before this call. A search may store new sweeps between the two. The computed total is then too low
+    for a moment; in the other order, it would count those sweeps twice.
     """
     chains = {row.chain_id for row in rows}
     cursors = dict(DiscoveryCursor.objects.filter(pk__in=chains).values_list("pk", "coins_next_block"))
@@ -64,14 +64,14 @@ def since_blocks(client: ChainClient, rows: Collection[DepositAddress]) -> dict[
 
 
 def facts_of_reading(lookup: Lookup, reading: Reading, before: int) -> TransactionFacts | None:
-    """Express a balance as a transaction that transferred the payment's amount. Return None if no coin is left.
+    """Describe a balance as if one transaction had transferred the payment's amount. Return None if no coin is left.
 
-    `before` is the coin that belongs to the request's other payments. The transfer's `gain` is all that the address
-    received, and limits the sum of the request's credits.
+    `before` is the coin that belongs to the request's other payments. The transfer's `gain` is the total that the
+    address received. The request's credits can't exceed it.
     """
     payment, left = lookup.payment, reading.received - before
     amount = left if payment.amount is None else min(left, payment.amount)
-    # Less is left than was credited, so a reorganisation reversed the payment.
+    # If less coin is left than was credited, a reorganisation reversed the payment.
     is_short = payment.status == Payment.Status.COMPLETED and left < (payment.amount_received or 0)
     if amount <= 0 or is_short:
         return None
@@ -83,7 +83,7 @@ def facts_of_reading(lookup: Lookup, reading: Reading, before: int) -> Transacti
 def _facts_of(
     client: ChainClient, lookups: Sequence[Lookup], head: Head
 ) -> tuple[dict[str, TransactionFacts | None], set[str]]:
-    """Return the facts by hash, and the hashes that no node could look up now."""
+    """Return each balance as transaction facts, by hash, and the hashes whose balance no node could read now."""
     heights = {each.block_number for each in lookups if each.block_number is not None}
     blocks = client.blocks(heights)
     readings: dict[str, Reading | None] = {}

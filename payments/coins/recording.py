@@ -46,9 +46,9 @@ def record_reading(request_id: UUID, reading: Reading) -> bool:
 
 
 def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment | None:
-    """Return the payment by balance that includes this transaction's coin, or None.
+    """Return the payment that was found by balance and includes this transaction's coin, or None.
 
-    The result is the first payment by balance in the transaction's block or a later block.
+    It is the first such payment in the transaction's block or a later block.
     """
     if facts.block is None or not coins_to(request.deposit_address or "", facts):
         return None
@@ -57,10 +57,10 @@ def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment
 
 
 def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
-    """Store this transaction as the source of a payment by balance, unless the payment has one.
+    """Store this transaction in a payment that was found by balance, unless the payment already has a transaction.
 
-    The request must be locked. The transaction must have sent the whole amount. Otherwise, a person who sends a
-    small part in the same block could be shown as the payer of all of it.
+    The request must be locked. The transaction must have sent the whole amount. Otherwise, the sender of a small part
+    in the same block could be shown as the payer of the whole amount.
     """
     sent = sum(transfer.amount for transfer in coins_to(payment.lookup.credit_key, facts))
     if sent < (payment.amount or 0):
@@ -74,7 +74,7 @@ def attach(payment: Payment, facts: TransactionFacts, *, actor: str) -> None:
 
 
 def _expects(request: PaymentRequest, parts: Sequence[Part], amount: int) -> bool:
-    """Return True if the coin may belong to a payment whose block was reorganised away. Make that payment's check
+    """Return True if the coin may belong to a payment whose block a reorganisation removed. Make that payment's check
     due now.
     """
     now = timezone.now()
@@ -123,8 +123,8 @@ def _store(request: PaymentRequest, parts: Sequence[Part], reading: Reading, amo
     # Lock the lookup before the payment, as workers do.
     again = {**looked_up, "next_check_at": timezone.now(), **FREE}
     Lookup.objects.filter(of_payment=submitted).update(**again)
-    # After a reorganisation, another transaction may have sent the coin. Without `nonce` and `effect`, this one never
-    # counts as replaced.
+    # After a reorganisation, another transaction may have sent the coin. Clear `nonce` and `effect`, so that
+    # verification never treats this payment's transaction as replaced.
     Payment.objects.filter(pk=submitted.pk).update(**columns, nonce=None, effect="")
     note(submitted, "seen at the deposit address", actor=_ACTOR)
     notify(Channel.PAYMENTS, str(submitted.chain_id))
@@ -143,7 +143,7 @@ def submitted_to(request_ids: Collection[UUID]) -> QuerySet[Payment]:
 
 
 def _submitted(request: PaymentRequest, parts: Sequence[Part], height: int, amount: int) -> Payment | None:
-    """Return the earliest open payment, up to this block, whose transaction sent all of the new coin."""
+    """Return the earliest open payment whose transaction sent all of the new coin and was mined by this block."""
     known = max((part.block or 0 for part in parts), default=0)
     waiting = submitted_to([request.pk]).filter(
         lookup__block_number__gt=known,

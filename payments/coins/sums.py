@@ -13,9 +13,8 @@ from payments.models import Payment
 
 
 class Part(NamedTuple):
-    """A payment of native coin at a deposit address. `block` is the number of the block that showed the coin.
-
-    `block` is None after a reorganisation, until a balance shows the coin again.
+    """A payment of native coin at a deposit address. `block` is the number of the block whose balance showed the
+    coin. It is None after a reorganisation, until a balance shows the coin again.
     """
 
     request_id: UUID
@@ -69,9 +68,8 @@ def accounted(parts: Iterable[Part]) -> int:
 
 
 def accounted_beside(payment: Payment, parts: Iterable[Part]) -> int:
-    """Return how much received coin belongs to the request's earlier payments.
-
-    If a reorganisation reversed this payment, return how much belongs to all its other payments.
+    """Return how much of the received coin belongs to the request's earlier payments. If a reorganisation reversed
+    `payment`, include the request's later payments.
     """
     sequence = payment.deposit_sequence or 0
     others = (part for part in parts if part.payment_id != payment.pk)

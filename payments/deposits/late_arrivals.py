@@ -1,5 +1,4 @@
-"""Complete a request whose price expired before the money came to its deposit address, if the money was worth
-enough.
+"""Complete requests that were paid at the deposit address after the price expired, if the money was worth the price.
 
 An exchange may send the money hours late, and the customer can't speed it up. The money is valued at the rate of
 its arrival. So the customer gains nothing by waiting for a better rate, and the merchant gets at least the price's
@@ -39,8 +38,8 @@ def complete_worthy(
 ) -> bool:
     """Complete the request if its net amount was worth the price when the last late payment arrived.
 
-    Return True if the request was completed. Also return True if no rate is available now: the request is due
-    again soon. Return False if the merchant has to decide.
+    Return False if the merchant has to decide. Return True if the request was completed, or if no rate is available
+    now and the request is tried again soon.
     """
     at, late = now(), _late_arrivals(request)
     if not late or not request.can_be_accepted or request.price is None:
@@ -61,7 +60,7 @@ def complete_worthy(
 def _late_arrivals(request: PaymentRequest) -> Sequence[Payment]:
     """Return the credited payments that came after the price expired, in the order of their arrival.
 
-    Return none if any of them did not go to the deposit address.
+    If any of them did not go to the deposit address, return an empty list.
     """
     late = request.payments.filter(
         status=Payment.Status.COMPLETED, after_price=True, accepted_by="", reorged=False

@@ -1,4 +1,4 @@
-"""Check the deposit addresses of ended requests: weekly for a year, and at once if the merchant wants it.
+"""Check the deposit addresses of ended requests every week for a year, or at once if the merchant requests it.
 
 While a request is active, and for 30 days afterwards, the chain's search finds payments to its address in each
 block (`payments.discovery.deposits`). The weekly checks begin after those 30 days.
@@ -50,10 +50,10 @@ LOOKS = Queue(
 
 @dataclass(frozen=True)
 class Step:
-    """When an address is checked next (None: never), and the first block of that check.
+    """The next check of an address: its time (None if there is none), and the first block that it searches.
 
     `next_block` is None while the chain's search covers the address. `swept` is the total that was swept before
-    that block. If it is None, the stored total doesn't change.
+    `next_block`. If `swept` is None, the stored total doesn't change.
     """
 
     next_look_at: datetime | None
@@ -68,7 +68,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Look:
-    """The result of a check: how many payments it found, where the next check continues, and the head at the start."""
+    """The result of a check: the number of payments found, the first block of the next check, and the head at the
+    start.
+    """
 
     found: int
     next_block: int
@@ -80,14 +82,12 @@ class Look:
 
 
 def first_look_at(request: PaymentRequest) -> datetime:
-    """Return the time of the first check, for an address that is shown now."""
+    """Return when an address that is shown now is checked first."""
     return request.expires_at + EACH_BLOCK_FOR
 
 
 def ended_at(request: PaymentRequest) -> datetime | None:
-    """Return when the request ended: the last time that it was completed, expired or cancelled. None while it is
-    active.
-    """
+    """Return when the request was last completed, expired or cancelled, or None while it is active."""
     if request.status == PaymentRequest.Status.ACTIVE:
         return None
     times = (request.completed_at, request.expired_at, request.cancelled_at)
@@ -97,7 +97,7 @@ def ended_at(request: PaymentRequest) -> datetime | None:
 def leave_search(request: PaymentRequest, searched_until: int | None, now: datetime) -> Step:
     """Return the next step of an address while the chain's search covers it.
 
-    The search has covered all blocks before `searched_until`. None means that it has not begun.
+    The search has covered all blocks before `searched_until`, or has not begun if that is None.
     """
     end = ended_at(request)
     if end is None:

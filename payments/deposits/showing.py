@@ -24,7 +24,7 @@ from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import note
 
 NODE_RETRY_SECONDS = 5
-# With these tokens, the recipient may get a different amount than the address received.
+# A sweep of these tokens may deliver a different amount than the address received.
 UNSUITABLE_TAGS = frozenset({"rebasing", "fee_on_transfer"})
 
 _PROBLEMS = {
@@ -55,7 +55,7 @@ def is_offered(request: PaymentRequest) -> bool:
 
 
 def shown_address(request: PaymentRequest) -> str | None:
-    """Return None if the address was never shown, or may not be shown any more."""
+    """Return None if the address was never shown, or if it must not be shown now."""
     return request.deposit_address if request.deposit_address and is_offered(request) else None
 
 

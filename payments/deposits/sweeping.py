@@ -28,8 +28,8 @@ class Waiting:
     """The amount of one token or native coin to sweep, in base units. `sweeps` has one sweep for each address
     that holds it.
 
-    `is_requested` means that the requests of these addresses are for this token, so it is credited when it
-    arrives. A token that was sent by mistake is swept but not credited.
+    If the requests of these addresses are for this token, `is_requested` is True, and arrivals are credited. A token
+    that was sent by mistake is swept but not credited.
     """
 
     token: Token

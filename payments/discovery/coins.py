@@ -47,8 +47,9 @@ class Found:
 
 @dataclass(frozen=True)
 class _Range:
-    """A search for the first block that shows more than `before`: after block `low`, and at the latest the block of
-    `seen`.
+    """A range of blocks to search for the first one at which the address had received more than `before`.
+
+    The range begins after block `low` and ends at the block of `seen`.
     """
 
     row: DepositAddress

@@ -34,7 +34,7 @@ _Found = dict[tuple[UUID, str], int]
 
 
 class Shown(NamedTuple):
-    """A shown address. `token` and `amount` (in base units) are those of its request."""
+    """A shown address. `token` and `amount` (in base units) are what the address's request is for."""
 
     request_id: UUID
     address: str

@@ -40,7 +40,7 @@ from payments.verification.storing import store_together
 PERIOD = timedelta(hours=1)
 PAUSE = timedelta(minutes=1)
 MAX_IN_A_GROUP = 500
-# If no node knows a transaction for this long, it counts as reorganised away.
+# If no node knows a transaction for this long, a reorganisation probably removed it, and it is no longer looked up.
 FORGOTTEN_AFTER = timedelta(days=1)
 _REQUESTS_AT_ONCE = 10
 _ACTOR = "discovery"
@@ -56,8 +56,8 @@ class _Arrival:
 
 
 def wait(chain: Chain, arrivals: Mapping[tuple[UUID, str], int]) -> None:
-    """Store these arrivals until the next group of their request. The keys are request id and hash, the values
-    amounts.
+    """Store these arrivals. They are credited with the next group of their request. A key is (request id, hash), its
+    value the amount.
     """
     if not arrivals:
         return
@@ -126,7 +126,7 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
             return False
         held = due.filter(pk__in=[row.pk for row in rows]).select_for_update()
         waiting = set(held.values_list("transaction_hash", flat=True))
-        # If a transaction already has a payment, that payment gets the credit instead.
+        # Don't credit a transaction here if it already has a payment: verification credits that payment.
         own = list(Payment.objects.filter(request=locked, chain=chain, transaction_hash__in=waiting))
         apart = {each.transaction_hash for each in own}
         for each in filter(is_given_up, own):
@@ -143,8 +143,8 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
         forgotten = unknown - snapshot.contradicted
         rest.filter(created_at__lt=now - FORGOTTEN_AFTER, transaction_hash__in=forgotten).delete()
         is_credited = _credit(locked, chain, counted, finality, now)
-        # After a credit, all the request's other arrivals wait for its next group. Without a credit, only the
-        # arrivals that were checked wait: a node may have invented them, so others come first.
+        # After a credit, all other arrivals of the request wait for the next group. If nothing was credited, only the
+        # checked arrivals wait. A node may have invented them, so other arrivals are checked first.
         if is_credited:
             rest = WaitingArrival.objects.filter(request=locked, due_at__lte=now)
         rest.update(due_at=now + (PERIOD if is_credited else PAUSE))

@@ -1,8 +1,8 @@
 """Plan which merchants share a search of a chain, and how a finished search moves their cursors. Pure functions.
 
-A *watch* is a request that the search looks for. A merchant's cursor moves past a block only when all the
-merchant's watches were searched for in that block. A later watch can't have been paid there, since its reference
-was not published yet.
+A *watch* is a payment request whose payments a search tries to find. Before a merchant's cursor moves past a block,
+that block is searched for all the merchant's watches. A request that is watched later can't have been paid in that
+block, since its reference was not published yet.
 """
 
 from collections.abc import Sequence
@@ -41,13 +41,13 @@ class Place:
     is_alone: bool = False
 
     def shares(self, limits: SearchLimits) -> bool:
-        """Whether one search has room for all of this merchant's watches and some of other merchants."""
+        """Whether this merchant's watches leave room for other merchants' watches in the same search."""
         return not self.is_alone and self.position.after is None and self.watches < limits.watches
 
 
 @dataclass(frozen=True)
 class Range:
-    """The last block of a search (`until`), and the chain's head when its first part was searched.
+    """The blocks of a search end at `until`. `head` was the chain's head when the first part of the search began.
 
     `began_at` is when `until` was the head, or None if `until` is below the head. The newest `look_back`
     blocks below `head` may still change, or may not be indexed yet.
@@ -60,9 +60,8 @@ class Range:
 
 
 def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None) -> list[Place]:
-    """Return the places that share the next search: the first place in the queue, and others that fit.
-
-    A place fits if its range starts near the first one's and the search has room. At most `at_once` places.
+    """Return the places that share the next search: the first in the queue, and others that start at a near block,
+    while the search has room. Return at most `at_once` places.
     """
     first = queue[0]
     if not first.shares(limits):
@@ -80,7 +79,8 @@ def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None
 
 
 def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Place | None:
-    """Return the place after a search of the blocks before `reach`. Return None if it made no progress.
+    """Return the merchant's new place after a search up to the block before `reach`, or None if there was no
+    progress.
 
     `last` is the last request that was searched for, or None if all requests were searched for.
     """
@@ -91,7 +91,7 @@ def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Pla
     began_at = searched.began_at if is_whole else None
     before = place.position
     if last is not None:
-        # The cursor stays until the remaining watches were searched for in the same blocks.
+        # Don't move `next_block` yet: the same blocks must be searched for the remaining watches too.
         position = replace(
             before, until_block=reach - 1, after=last, pass_head=searched.head, pass_began_at=began_at
         )

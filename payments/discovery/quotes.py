@@ -47,7 +47,7 @@ def watched_quotes(cursor: DiscoveryCursor, now: datetime) -> QuerySet[Quote]:
     """Return the chain's watched quotes. A watched quote is built, and its request is active or ended less than a
     day ago.
 
-    The day counts back from the last search, so that swaps made during an outage are still found.
+    The day counts back from the last search, not from now, so that swaps made during an outage are still found.
     """
     since = min(cursor.quotes_searched_at or now, now) - AFTERWARDS
     return _watched_since(since).filter(route__chain=cursor.chain_id)
@@ -84,8 +84,8 @@ def search_for_quotes(chain: Chain, client: ChainClient, *, claim_id: UUID, now:
 
 
 def _watched_since(since: datetime) -> QuerySet[Quote]:
-    # Use `watched_until` first, because it has an index. Allow it one more day, since a payment in flight can keep a
-    # request active for a day after its expiry.
+    # Filter by `watched_until` first, because it has an index. Allow one more day, since a payment in flight can keep
+    # a request active for a day after its expiry.
     recent = Quote.objects.filter(watched_until__gt=since - timedelta(days=1)).alias(ended_at=_ENDED_AT)
     return recent.filter(Q(route__request__status=PaymentRequest.Status.ACTIVE) | Q(ended_at__gt=since))
 
@@ -101,7 +101,9 @@ def _first_block(
 
 
 def _by_word(quotes: Sequence[Quote]) -> dict[bytes, Quote]:
-    """Return the quotes by the words that a log may contain: the whole id, or its first 8 bytes and then zeros."""
+    """Index each quote by the two words that a log may contain: the whole id, and its first 8 bytes followed by
+    zeros.
+    """
     by_word = {}
     for quote in quotes:
         bound_by = bytes(quote.bound_by)

@@ -115,9 +115,8 @@ class Pass:
         self._finish(merchants)
 
     def _take_group(self) -> list[Place]:
-        """Take the places of the next search from the queue.
-
-        Store their turn first, so that others follow if the search fails.
+        """Take the merchants of the next search from the queue. Store the time of their turn before the search, so
+        that a search which fails doesn't keep others from their turn.
         """
         group = next_group(self.queue, self.limits, self.merchants_at_once)
         ids = {place.merchant_id for place in group}
@@ -136,7 +135,7 @@ class Pass:
             yield
 
     def _search(self, group: Sequence[Place]) -> None:
-        """Search for the group's watches and record the payments. Then move the cursors."""
+        """Search for payments of the group's requests and record them. Then move the cursors."""
         pages = self._pages(group)
         requests = [request for page in pages for request in page.requests]
         searched = self._range(group[0].position)
@@ -155,7 +154,7 @@ class Pass:
         self._move(pages, searched, reach, looked_up)
 
     def _range(self, position: Position) -> Range:
-        """Return the range of the merchant's unfinished pass, if there is one. Otherwise return the range up to
+        """Return the range of blocks to search: the merchant's unfinished range if there is one, else the range up to
         the head.
         """
         look_back = searched_again(self.chain)
@@ -177,7 +176,7 @@ class Pass:
         return [Page(place, of_merchant[place.merchant_id], is_last=True) for place in group]
 
     def _move(self, pages: Iterable[Page], searched: Range, reach: int, looked_up: int) -> None:
-        """Move the cursors. The search covered the first `looked_up` requests of the pages."""
+        """Move the cursors. Of all the pages' requests, the search covered the first `looked_up`."""
         moves: dict[Position, list[UUID]] = defaultdict(list)
         for page in pages:
             done = min(len(page.requests), looked_up)
@@ -232,7 +231,7 @@ class Pass:
         cursor = DiscoveryCursor.objects.filter(chain=self.chain)
         cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
         if self.reached is not None:
-            # The chain's position is used only for new merchants: all others have a cursor. So it may move now.
+            # Only merchants without a cursor start at the chain's position, so it may move now.
             stable_until = max(min(self.reached, self.head + 1 - searched_again(self.chain)), 0)
             cursor.update(next_block=Greatest("next_block", Value(stable_until)))
             if self.reached > self.head:
@@ -255,7 +254,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
         cursor = DiscoveryCursor.objects.select_for_update().get(chain=chain)
         begin_at = cursor.next_block
         if begin_at is not None and cursor.searched_at is None:
-            # An earlier release stored the block after the head here. Search the newest blocks again.
+            # An earlier release stored the block after the head in `next_block`. Search the newest blocks again.
             begin_at = max(begin_at - searched_again(chain), 0)
         watching = by_merchant(watched(chain, now))
         own = MerchantCursor.objects.filter(chain=chain)
@@ -278,7 +277,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
 
 
 def searched_again(chain: Chain) -> int:
-    """Return how many of the newest blocks are searched again. A node may lag behind by as many."""
+    """Return how many of the newest blocks are searched again: at least as many as a node may lag behind."""
     return max(FEWEST_SEARCHED_AGAIN, head_allowance(chain))
 
 

@@ -23,10 +23,10 @@ def start_of(
     block_time: timedelta,
     now: datetime,
 ) -> int:
-    """Return the first block to search for a merchant, or a block after `head` if nothing is new.
+    """Return the first block to search for a merchant. If no block is new, return a block after `head`.
 
-    `oldest` is when the first of its watched references was published. If no node responds, return the cursor's
-    block.
+    `oldest` is when the first reference of the merchant's watched requests was published. If no node responds, return
+    the cursor's block.
     """
     next_block, limits = position.next_block, client.search_limits()
     if not limits.by_block:

@@ -46,8 +46,8 @@ class Watching:
 def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
     """Return the chain's watched requests.
 
-    A request is watched for a day after its end. The day counts back from the merchant's last search. So payments
-    made during an outage are still found after it.
+    A request is watched until a day after its end. The day counts back from the merchant's last search, not from now,
+    so that payments made during an outage are found afterwards.
     """
     cursor = DiscoveryCursor.objects.filter(chain=chain).first()
     default = (cursor and cursor.searched_at) or now

@@ -23,8 +23,8 @@ def arrived_transfers(
 
     `forwarders` are the deposit addresses of any request that sent something in this transaction.
 
-    On Solana, the account's gain limits the credits too. The gain alone is not enough: a payer who gets the money
-    back could be credited with another payer's delivery.
+    On Solana, credits can't exceed the account's gain, but that alone is not enough. If another payer's delivery is
+    in the same transaction, a payer who got the money back could be credited with it.
     """
     moved = [t for t in transfers if t.token == token and t.amount > 0 and t.sender != t.recipient]
     arrived = [t for t in moved if t.recipient in own and t.sender not in own and t.sender not in forwarders]
@@ -46,7 +46,7 @@ def coins_to(address: str, facts: TransactionFacts) -> tuple[Transfer, ...]:
 
 
 def as_one_account(transfers: Sequence[Transfer], recipient: str, deposit_address: str) -> Sequence[Transfer]:
-    """In these transfers, write the recipient in place of the deposit address."""
+    """Return the transfers with each deposit address replaced by the recipient."""
     if not deposit_address:
         return transfers
 
@@ -69,8 +69,8 @@ def came_out_of(
 def _deduct_returned(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str) -> list[Transfer]:
     """Deduct the returned amounts from `arrived`.
 
-    Deduct first from transfers that the payer made, beginning with those that carry references. Then deduct from
-    other transfers that the payer paid for or signed. The cost must not be quadratic, since the sender of a
+    Deduct first from transfers that the payer made, and among these first from transfers with references. Then deduct
+    from transfers that the payer only paid for or signed. The cost must not be quadratic, since the sender of a
     transaction chooses how many transfers it has.
     """
     by_payer: dict[str, list[Transfer]] = defaultdict(list)

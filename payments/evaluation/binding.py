@@ -25,8 +25,8 @@ class Delivery:
     """A routing provider's report that the evaluated transaction delivered a swap.
 
     `reported` is the reported amount in base units, if any. `taken` are the transaction's transfers that were
-    credited before. `is_own` means that the delivery is the customer's own transaction. Anyone can add another
-    payer's money to such a transaction. So only transfers within the call that carries the swap's id count.
+    credited before. `is_own` means that the customer's own transaction made the delivery. Anyone can add another
+    payer's money to such a transaction, so only transfers within the call with the swap's id count.
     """
 
     reported: int | None
@@ -41,7 +41,7 @@ class Taken:
     credits: tuple[tuple[str, str, int], ...] = ()
 
     def includes(self, transfer: Transfer) -> bool:
-        """Whether the transfer was credited. On Solana, the oldest rows have the slot `mint:owner`."""
+        """Whether the transfer was credited. On Solana, the oldest credits have the slot `mint:owner`."""
         return transfer.slot in self._slots or f"{transfer.token}:{transfer.recipient}" in self._slots
 
     def of_account(self, account: str) -> int:
@@ -61,30 +61,29 @@ class Evidence:
     """The facts that can bind a transfer to the evaluated request, or to other requests.
 
     - `reference` is the request's own reference.
-    - `proofs` are the proofs that wallets gave for any request with the same token and recipient. All proofs are
-      needed, so that each transfer has one owner.
+    - `proofs` are the proofs that wallets gave for any request with the same token and recipient. All are needed to
+      decide which one owns a transfer.
     - `sender_proofs` are proofs that were given after the transaction was mined, for the same requests.
     - `claimed` has the transfers that the sender proofs claim (see `with_claims`).
     - `consumed` are the transfers that are credited to other payments.
     - `solvers` are senders that delivered a swap for any request. Solvers can't prove a transfer afterwards.
     - `foreign` are other requests' references. A transfer that carries one belongs to that request.
-    - `elsewhere` are the amounts that this transaction delivered for other requests, as providers report.
+    - `elsewhere` are the amounts that this transaction delivered for other requests, as reported by providers.
     - `is_accepted` means that the merchant accepted the transaction, at `accepted_at`.
-    - `accepted_elsewhere_at` is the time when the transaction was first accepted for another request. If one
-      request has an acceptance and another has a sender proof, the earlier of the two counts.
-    - `names_ours` means that the transaction contains the id of a quote of this request, `names_others` of
-      another request. `names_several` means several quotes of this request.
+    - `accepted_elsewhere_at` is the time when the transaction was first accepted for another request. Between an
+      acceptance for one request and a sender proof for another, the earlier counts.
+    - `names_ours`: the transaction has the id of a quote of this request. `names_others`: it has the id of another
+      request's quote. `names_several`: it has ids of several quotes of this request.
     - `our_calls` are the calls that carry the id of a quote of this request, `others_calls` those with ids of
       other requests' quotes. A call is an index of `TransactionFacts.mentions`.
-    - `routers` are the pinned contracts of the providers whose quotes for this request are named in the
-      transaction.
+    - `routers` are the pinned contracts of each provider whose quote for this request is named in the transaction.
     - `delivery` is set if a provider reports this transaction as a delivery.
     - `deposit_address` is the request's own deposit address, or "". All money that arrives there belongs to the
       request, even if it carries another request's reference or proof.
     - `coin_address` is the deposit address of a request for native coin. `deposit_address` is then empty, because
       coin is credited by the address's balance, not by its transactions.
-    - `forwarders` are deposit addresses of any request that sent something in this transaction. The money that
-      a forwarder sent was counted when it arrived at the deposit address, so it pays no request now.
+    - `forwarders` are deposit addresses of any request that sent something in this transaction. What a forwarder
+      sends was counted when it arrived at the deposit address, so it pays no request now.
     - `authorizations` has (payer, nonce) of each authorization that the transaction used. The value is True if it
       is for this request. An authorization's transfer belongs to the request that the payer signed for, even
       if the transfer carries another request's reference or proof.
@@ -127,7 +126,7 @@ class Evidence:
         return self.deposit_address != "" and transfer.recipient == self.deposit_address
 
     def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
-        """Whether a proof for this request (`ours`) or for another request (not `ours`) covers the transfer."""
+        """Whether a proof covers the transfer: for this request (`ours`) or for another request (not `ours`)."""
         if (afterwards := self.claimed.get(transfer.slot)) is not None:
             return afterwards.binds and afterwards.is_ours == ours
         owner = owner_of(transfer, self.proofs, block)
@@ -147,10 +146,8 @@ class Evidence:
         return replace(self, claimed=claimed_by(self.sender_proofs, arrived, may_claim))
 
     def may_be_claimed(self, transfer: Transfer, block: Block, at: datetime) -> bool:
-        """Whether the sender can claim the transfer by a proof at this time.
-
-        The sender can't claim a transfer that something else claims, or that was built for another order
-        (also of another system).
+        """Whether a proof at this time can claim the transfer for its sender. It can't if something else claims the
+        transfer, or if the transfer was built for another order, here or in another system.
         """
         return not (
             transfer.is_marked
@@ -159,7 +156,7 @@ class Evidence:
         )
 
     def is_claimed_otherwise(self, transfer: Transfer, block: Block, at: datetime) -> bool:
-        """Whether a reference, a swap, a credit, or a proof or acceptance from before `at` claims the transfer."""
+        """Whether a reference, a swap, a credit, or a proof or acceptance up to the time `at` claims the transfer."""
         owner = owner_of(transfer, self.proofs, block)
         has_reference = self.reference in transfer.references or bool(
             self.foreign.intersection(transfer.references)
@@ -204,7 +201,7 @@ def _is_by(accepted_at: datetime | None, at: datetime) -> bool:
 
 @dataclass(frozen=True)
 class Bound:
-    """Transfers that are bound to a request, each with the amount to credit. `by` is the binding of the first.
+    """Transfers that are bound to a request, each with the amount to credit. `by` says how the first is bound.
 
     `proved_at` is when the last of the sender proofs was given, and counts as the time of payment.
     """
@@ -281,8 +278,8 @@ def bind(
 def with_certain(
     certain: Sequence[Transfer], evidence: Evidence, others: "Bound | Unbound"
 ) -> "Bound | Unbound":
-    """Put the `certain` transfers before the other bound transfers. The `certain` transfers belong to the
-    request, whatever else claims them.
+    """Put the `certain` transfers before the other bound transfers. They belong to the request even if another claims
+    them.
     """
     if not certain:
         return others
@@ -323,7 +320,7 @@ class Claims:
 
     - `clear` carry the request's reference, and no other request's.
     - `proved` are covered by a proof for the request.
-    - `unclaimed` are claimed by no request.
+    - `unclaimed` transfers have no claim by any request.
     - `acceptable` are `proved` and `unclaimed` in the order of arrival. The merchant can accept them.
     - `has_ambiguous`: a transfer carries the references of several requests.
     """
@@ -346,8 +343,8 @@ class Claims:
     def are_contested(self, left: Sequence[Transfer], evidence: Evidence) -> bool:
         """Whether one of the claimed transfers may be the delivery of another request's swap.
 
-        A claimed transfer may be such a delivery if a provider reports its amount for another request. If a
-        transfer in `left` (the unclaimed ones) has the same amount, that transfer counts as the delivery.
+        That is possible if a provider reports its amount for another request. But if an unclaimed transfer (in
+        `left`) has the same amount, that transfer counts as the delivery.
         """
         if evidence.is_accepted or not self.claimable:
             return False
@@ -400,9 +397,9 @@ def _may_be_others_swap(transfer: Transfer, evidence: Evidence) -> bool:
     """Whether another request's swap may have made the transfer: a call with that swap's id encloses it.
 
     Other calls with the id don't count, because anyone can add such a call to a transaction that relays a signed
-    operation. If only logs name the swap, its call is unknown, and any transfer may belong to it. On EVM chains,
-    contracts pay out swaps, so a transfer that an account made itself is no swap. On Solana, a wallet's transfer
-    may be the last step of its swap.
+    operation. If only logs name the swap, its call is unknown, and any transfer may be its delivery. On EVM chains,
+    contracts pay out swaps, so a transfer that a user account made is none. On Solana, a wallet's transfer may be the
+    last step of its swap.
     """
     if evidence.names_others and not evidence.others_calls:
         return transfer.gain is not None or not transfer.made_by

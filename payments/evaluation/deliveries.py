@@ -59,7 +59,7 @@ def find_delivery(
     """
     certain, arrived = partition(arrived, evidence.is_certain)
     delivered = _delivered_or_claimed(arrived, evidence, delivery, block, is_complete=is_complete)
-    # In another transaction than the customer's, these transfers are a payment of their own.
+    # If the delivery is not the customer's own transaction, these transfers are a separate payment.
     own = [t for t in certain if delivery.is_own and not delivery.taken.includes(t)]
     return with_certain(own, evidence, delivered)
 
@@ -92,7 +92,7 @@ def _delivered(
             return _limited_delivery(transfer, arrived, evidence, delivery, block)
     reported = [t for t in (*claimed, *used) if t.amount == delivery.reported]
     if any(map(delivery.taken.includes, reported)) or (own and not free):
-        # If a part of the transaction is unreadable, a reference in it may bind the free transfers to this customer.
+        # An unreadable part of the transaction may have a reference that binds the free transfers to this request.
         return _OUTSIDE_SWAP if delivery.is_own and free and not is_complete else _TAKEN_DELIVERY
     if reported:
         return AMBIGUOUS_DELIVERY
@@ -115,8 +115,8 @@ def _is_claimed(transfer: Transfer, evidence: Evidence, block: Block) -> bool:
 def _is_inside_swap(transfer: Transfer, evidence: Evidence) -> bool:
     """Whether the transfer is within a call that carries this swap's id and no other, and is not a mint.
 
-    A bridge may mint what it delivers, and anyone can complete another customer's delivery within their own swap.
-    So mints don't count.
+    Mints don't count: a bridge may mint what it delivers, and anyone can complete another customer's delivery within
+    their own swap.
     """
     is_mint = transfer.sender in ("", _ZERO_ADDRESS)
     is_others = bool(evidence.others_calls.intersection(transfer.within))
@@ -128,8 +128,9 @@ def _limited_delivery(
 ) -> Bound | Unbound:
     """Limit the delivery to the amount that can't belong to another payment.
 
-    In the customer's own transaction, and on Solana, the limit is the reported amount. On Solana, the limit is also
-    the account's gain, less what was credited or other payments claim. Any other delivery counts in full.
+    In the customer's own transaction, and on Solana, the limit is the reported amount. On Solana, another limit is
+    the account's gain, minus the amounts that were credited or that other payments claim. Any other delivery counts
+    in full.
     """
     amount = transfer.amount
     if delivery.reported is not None and (delivery.is_own or transfer.gain is not None):

@@ -3,8 +3,8 @@
 A quote id is 32 bytes that the server got from the provider for one route. In a call, the id counts at any place.
 In a log, it counts as a whole word.
 
-Some calls carry only the first 8 bytes of the id. In a log, these count as a word that ends with zeros. In an EVM
-call, they count directly after the selector. In a Solana instruction, they count at any place (`CallRules`).
+Some calls carry only the first 8 bytes of the id. In a log, these 8 bytes count as a word that ends with zeros. In an
+EVM call, they count directly after the selector. In a Solana instruction, they count at any place (`CallRules`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,8 +37,8 @@ class Naming(Enum):
 class BuiltQuote:
     """A quote whose transaction was returned to the customer. `made_at` is when the provider made it.
 
-    `contracts` are the contracts that the catalogue pins for this provider. Only calls to these count: a provider
-    could choose an id that occurs in calls to another provider's contracts.
+    `contracts` are the contracts that the catalogue pins for this provider. Calls to other contracts don't count,
+    because a provider could choose an id that occurs in calls to another provider's contracts.
     """
 
     pk: int
@@ -50,7 +50,7 @@ class BuiltQuote:
 
 @dataclass(frozen=True)
 class Named:
-    """What a transaction names, as one request sees it. `quotes` are the request's own.
+    """The quotes that a transaction names, from the view of one request. `quotes` are those of this request.
 
     `calls` carry the id of one of these quotes; `others_calls` carry ids of other requests' quotes. A call is an
     index of `TransactionFacts.mentions`. `others_calls` is empty if the payer signs all calls of a transaction
@@ -64,7 +64,7 @@ class Named:
 
     @property
     def quote(self) -> BuiltQuote | None:
-        """The request's named quote. None if there are several, because any of them may be another payer's."""
+        """The only named quote of this request. If there are several, any may be another payer's, so return None."""
         return self.quotes[0] if len(self.quotes) == 1 else None
 
 
@@ -84,8 +84,8 @@ def quotes_named(
 ) -> tuple[NamedQuote, ...]:
     """Return the quotes, of any request, that the transaction names.
 
-    A transaction that is older than a quote can't name it. The sender chooses how much data there is to search.
-    So call this once per transaction; an id that is nowhere in the data costs only one search.
+    A transaction that is older than a quote can't name it. Call this once per transaction, since the sender chooses
+    how much data there is to search. An id that is not in the data costs only one search.
     """
     if not facts.mentions:
         return ()
@@ -106,8 +106,8 @@ def quotes_named(
 def naming_for(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRules) -> Named:
     """Divide the named quotes into those of this request and those of others.
 
-    If the transaction names several quotes of the request, the calls of all of them count. Otherwise a relayer
-    could spoil the payment by adding a call with another quote of the page.
+    If the transaction names several quotes of the request, the calls of all of them count. Otherwise a relayer could
+    spoil the payment with an extra call that has the id of another quote of the same request.
     """
     if not named:
         return NOTHING_NAMED
@@ -140,10 +140,9 @@ def names(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
 
 
 def possible_ids(mentions: Sequence[Mention], *, rules: CallRules) -> tuple[set[bytes], set[bytes]]:
-    """Return all bytes in these calls and logs that may be an id or the prefix of an id. Stored quotes are queried
-    with them.
+    """Return all bytes in these calls and logs that may be an id or its prefix, to find the stored quotes.
 
-    In a call, an id may begin at every fourth byte, where nested arguments are, or be at the end.
+    In a call, an id may begin at every fourth byte (nested arguments do), or be the last bytes.
     """
     ids: set[bytes] = set()
     prefixes: set[bytes] = set()

@@ -2,8 +2,8 @@
 
 A recipient that is a contract can lend, exchange and forward its funds within one transaction, which anyone can
 send. Without this check, a thief could pay with the merchant's own money. `binding` decides to which request a
-transfer belongs. This module decides whether the recipient gained by the transfer. If that is unclear, the
-merchant decides.
+transfer belongs. This module decides whether the transfer made the recipient richer. If that is unclear, the merchant
+decides.
 
 docs/threat-model.md#threat-24 and docs/threat-model.md#threat-48 to #threat-50 list the tests.
 """
@@ -36,15 +36,15 @@ def lent_before(
 ) -> Set[str]:
     """Return the slots of arrived transfers that may return money which the recipient sent out before.
 
-    `transfers` are all transfers of the transaction in order. `arrived` reached the recipient, less the amounts
-    that went back to the `payers`.
+    `transfers` are all transfers of the transaction in order. `arrived` are the transfers to the recipient, minus the
+    amounts that went back to the `payers`.
 
     Example: the recipient sends 5 to an account that is not a payer. Then the next 5 that arrive count as its own
-    money. Native coin that it forwards within a call counts as lent only until that call ends. Transfers on Solana
-    are skipped, because the account's gain limits them.
+    money. If the recipient forwards native coin within a call, it counts as lent only until that call ends. Transfers
+    on Solana are skipped, because the account's gain limits them.
     """
     kept = {transfer.slot: transfer.amount for transfer in arrived}
-    brought: dict[str, int] = {}  # by call: the amount that arrived in it and was not sent on
+    brought: dict[str, int] = {}  # for each call, the amount that arrived in it and was not sent on
     passing: set[str] = set()
     lent: set[str] = set()
     owed = 0
@@ -122,7 +122,9 @@ def _call_path(transfer: Transfer) -> str:
 
 
 def _enclosing_calls(transfer: Transfer) -> Iterator[str]:
-    """Yield the paths of the calls around this transfer, innermost first. A log of a token has no such path."""
+    """Yield the paths of the calls around this transfer, innermost first. A token's transfer, which is a log, has
+    none.
+    """
     path = transfer.slot
     while "." in path:
         path = path.rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""If a payer gave proofs for several requests, decide to which request a transfer belongs. Pure functions."""
+"""Decide to which request a transfer belongs if its payer gave proofs for several requests. Pure functions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 
 from chains.client import Block, Transfer
 
-# Block producers choose block times, in whole seconds. So a new transaction can have a block time slightly in the
-# past.
+# A new transaction can have a block time slightly in the past: block producers choose block times, in whole seconds.
 CLOCK_ALLOWANCE = timedelta(seconds=30)
 
 
@@ -30,14 +29,14 @@ class Proof:
     def covers(self, transfer: Transfer, mined_at: datetime) -> bool:
         """Whether the wallet made the transfer itself, in the time of the proof.
 
-        Transfers that a contract makes for the wallet don't count, because relayers fill other customers' swaps
-        like that.
+        Transfers that a contract makes for the wallet don't count: a relayer's wallet pays out other customers' swaps
+        in this way.
         """
         is_in_time = self.not_before - CLOCK_ALLOWANCE <= mined_at <= self.not_after
         return is_in_time and transfer.made_by == self.address != ""
 
     def was_given_before(self, block: Block) -> bool:
-        """Compare heights, or times if the height is not known."""
+        """Compare the proof's `head` with the block's number, or compare times if `head` is None."""
         if self.head is not None:
             return self.head < block.number
         return self.given_at <= block.time
@@ -46,8 +45,8 @@ class Proof:
 def owner_of(transfer: Transfer, proofs: Iterable[Proof], block: Block) -> Proof | None:
     """Return the proof to which a transfer in `block` belongs.
 
-    A transfer belongs to the newest proof from before its block. If there is none, the transfer belongs to the
-    first proof after its block. So a later proof never takes over a transfer that an earlier proof covers.
+    A transfer belongs to the newest proof that was given before its block, or else to the first proof after its
+    block. So a later proof never takes over a transfer that an earlier proof covers.
     """
     if not transfer.made_by:
         return None

@@ -31,11 +31,11 @@ _USED = "This wallet's transfer already pays another request."
 
 @dataclass(frozen=True)
 class Provable:
-    """The wallet can prove transfers of this transaction. `amount` is their sum in base units.
+    """The wallet can prove some transfers of this transaction, whose sum is `amount` (in base units).
 
     `is_all` means that all transfers that the merchant could accept come from wallets that signed for this
-    payment. If it is False, the signer may have added a transfer of its own to a transaction that relays another
-    person's transfer.
+    payment. Otherwise, the signer may have added its own transfer to a transaction that relays another person's
+    transfer.
     """
 
     amount: int
@@ -45,7 +45,9 @@ class Provable:
 
 @dataclass(frozen=True)
 class NotProvable:
-    """The wallet can prove no transfer of this transaction. `is_used`: something else claims its transfers."""
+    """The wallet can prove no transfer of this transaction. With `is_used`, something else claims the transfers
+    already.
+    """
 
     message: str
     is_used: bool = False

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 from chains.client import Transfer
 
-# A proof that is given later than this after the block needs the merchant's acceptance.
+# If more time than this passes between the block and the proof, the merchant must accept the payment.
 BINDS_FOR = timedelta(minutes=60)
 
 
 @dataclass(frozen=True)
 class SenderProof:
-    """A signature from after the transaction: the wallet states that its transfers pay this request only.
+    """A message that a wallet signed after the transaction, to state that its transfers pay this request only.
 
     - `given_at` is when the signature was verified.
     - `needed` is the unpaid rest of the request at that time, in base units. Once the proof has claimed transfers
@@ -20,9 +20,9 @@ class SenderProof:
     - `is_ours` means that the proof is for the evaluated request.
     - `binds` means that the proof was given in time. A late proof claims transfers too, but the merchant must
       accept them.
-    - `credited` contains the slots (`Transfer.slot`) of transfers that were credited to the proof's own payment. These
-      transfers stay claimed.
-      Otherwise the proof would claim the wallet's next transfers, which may pay another request.
+    - `credited` contains the slots (`Transfer.slot`) of transfers that were credited to the proof's own payment. The
+      proof keeps these transfers. Otherwise it would claim the wallet's next transfers, which may pay another
+      request.
     """
 
     address: str
@@ -42,7 +42,7 @@ def claimed_by(
     arrived: Sequence[Transfer],
     may_claim: Callable[[SenderProof, Transfer], bool],
 ) -> Claimed:
-    """Return the proof that claims each arrived transfer, by slot. The earliest proof claims first.
+    """Return, by slot, which proof claims each arrived transfer. The earliest proof claims first.
 
     A proof claims transfers in their order, until they cover the amount that the request needs. The last transfer
     is claimed as a whole.
@@ -60,5 +60,5 @@ def claimed_by(
 
 
 def binds_in_time(mined_at: datetime, given_at: datetime) -> bool:
-    """Whether a proof of this time binds a transfer of this block time without an acceptance."""
+    """Whether a proof given at `given_at` binds a transfer mined at `mined_at` without the merchant's acceptance."""
     return given_at <= mined_at + BINDS_FOR

@@ -57,8 +57,7 @@ class Terms:
     """The terms of a request, and the evidence that can bind a transfer to it.
 
     - `known_tokens` has the symbol of each token of the catalogue, by address.
-    - `created_at` is when the request was created. For a swap's delivery, it is the earliest possible time of the
-      delivery.
+    - `created_at` is when the request was created or, for the delivery of a swap, the earliest possible time of it.
     - `asked_at` is the time of the evaluation.
     - `is_refund` means that the merchant pays the customer.
     - `first_block` is the first block in which our nodes saw the transaction. That block's time and height
@@ -91,8 +90,8 @@ class Terms:
 class Finality:
     """The required depth of a block: a number of `confirmations`, or a `tag` of the network such as `finalized`.
 
-    The block counts as the first confirmation. If the tag has not reached the block, `fallback` confirmations are
-    enough. `still_since` is the time since which the tag has not moved.
+    The block counts as the first confirmation. `fallback` confirmations are enough even before the network tags the
+    block. If the tag has stopped moving, `still_since` is when it stopped.
     """
 
     confirmations: int | None = None
@@ -108,7 +107,9 @@ class Finality:
         return cls(tag=text, fallback=fallback, still_since=still_since)
 
     def is_reached(self, facts: TransactionFacts, head: Head) -> bool:
-        """Whether the mined transaction is deep enough; never if the node doesn't know the tag."""
+        """Whether the mined transaction is deep enough. If the node doesn't know the tag, only `fallback` can make
+        this true.
+        """
         if facts.block is None:
             return False
         if self.confirmations is not None:
@@ -134,8 +135,8 @@ class Paid:
 class Refused:
     """The transaction does not pay the request.
 
-    `arrived` is an amount that reached the recipient and that the merchant can accept, or None. If
-    `may_be_delivery` is set and the transaction started a swap of the request, query the swap's provider first.
+    `arrived` is an amount that reached the recipient and that the merchant can accept, or None. With
+    `may_be_delivery`, the money may come from the request's own swap: query the swap's provider first.
     """
 
     code: FailureCode
@@ -154,8 +155,8 @@ class NotYet:
     """The nodes know the transaction, but its result is not final.
 
     `bound` has the transfers that count once the transaction is deep enough. Without a `block`, the transaction is
-    unmined: `bound` then has the transfers that it will make (none for a swap). If the transaction will probably be
-    refused, `likely` has the refusal.
+    unmined: `bound` then has the transfers that it will make (none for a swap). `likely` has the refusal that will
+    probably become final.
     """
 
     detail: str
@@ -207,8 +208,7 @@ def evaluate_swap_start(
 ) -> SwapStarted | Verdict:
     """Return whether a transaction, on any chain, started a swap of the request.
 
-    The start of a swap credits nothing, so it needs no depth. The delivery needs the required depth, and so does a
-    refusal.
+    The start of a swap credits nothing, so its block may be new. A delivery or a refusal needs the required depth.
     """
     if facts is None:
         return NotFound()
@@ -259,7 +259,7 @@ def _likely(refused: Refused, block: Block, finality: Finality, confirmations: i
 
 
 def _decide_with_acceptance(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
-    """Decide a mined transaction, which is bound by `MANUAL` if it counts only because the merchant accepted it."""
+    """Decide a mined transaction. If it counts only because the merchant accepted it, it is bound by `MANUAL`."""
     decided = decide(terms, facts, block)
     if not (terms.evidence.is_accepted and isinstance(decided, Bound)):
         return decided
@@ -288,9 +288,9 @@ def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refus
 
 
 def _doubt(terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer]) -> str:
-    """Return why unbound money may be the recipient's own, in a further sentence; empty if it isn't.
+    """Return a sentence that says why unbound money may be the recipient's own, or "" if it can't be.
 
-    A merchant who accepts the payment accepts this too, so it must be known before.
+    The merchant must know this before accepting the payment.
     """
     accepted = replace(terms, evidence=replace(terms.evidence, is_accepted=True))
     bound = _counted(accepted, facts, block, arrived)
@@ -312,7 +312,7 @@ def _counted(
 
 
 def refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
-    """Return why a mined transaction can't pay the request, whatever its transfers are. None if it can."""
+    """Return why a mined transaction can't pay the request with any transfer, or None if it can."""
     if not facts.is_readable:
         message = messages.UNREADABLE if facts.is_known_form else messages.UNKNOWN_FORM
         return Refused(FailureCode.NOT_VERIFIABLE, message)
@@ -362,8 +362,8 @@ def _exclude_own_money(
     transfers = as_one_account(facts.transfers, terms.recipient, evidence.deposit_address)
     lent = lent_before(transfers, arrived, terms.token, terms.recipient, payers)
     if not lent.isdisjoint(t.slot for t in bound.transfers):
-        # Another person can add a loan to the transaction. The loan does not affect payments before the loan or after
-        # its return.
+        # Another person can add a loan to the transaction. Payments before the loan, or after it was repaid, still
+        # count.
         rest = [t for t in arrived if t.slot not in lent]
         without = _counted(terms, facts, block, rest)
         if not isinstance(without, Bound):

@@ -78,7 +78,7 @@ def change_link(
 ) -> PaymentLink:
     """Rename the link, or switch it on or off, and write its history. None keeps the old value.
 
-    Switching off waits for requests that are being created. After that, the link creates none.
+    Switching a link off waits for requests that it is creating. After that, it creates none.
     """
     with transaction.atomic():
         locked = PaymentLink.objects.select_for_update(no_key=True).get(pk=link.pk)

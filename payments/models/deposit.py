@@ -17,13 +17,13 @@ class DepositAddress(models.Model):
 
     At first, the chain's search checks the address in every block (`DiscoveryCursor.deposits_next_block`).
     `next_block` is then null. From 30 days after the request's end, a weekly check searches from `next_block` on.
-    `next_look_at` is when the next step is due, or null after the last one. `grouped_at` is when arrivals were last
-    credited together (`WaitingArrival`).
+    `next_look_at` is when the next check is due, or null after the last check. `grouped_at` is when arrivals were
+    last credited together (`WaitingArrival`).
 
     For native coin (`payments.coins`):
 
-    - `swept` is the amount that the forwarder has swept, in base units. `swept` counts blocks before `next_block`
-      or, if that is null, before `DiscoveryCursor.coins_next_block`.
+    - `swept` is the amount that the forwarder has swept, in base units. It includes sweeps before `next_block` or, if
+      that is null, before `DiscoveryCursor.coins_next_block`.
     - `waiting_block` and `waiting_hash` are the block that showed a small arrival. `waiting_received` is the total
       that the address had received by then. The arrival is credited once the block is final, at most once an hour.
     """
@@ -74,9 +74,9 @@ class WaitingArrival(models.Model):
     """A small transfer to a deposit address. The transfer waits to be credited together with others, at `due_at`
     or later.
 
-    Of the arrivals that are due together, the largest `amount` comes first. Otherwise tiny amounts could delay a
-    real payment. `amount` serves only for this order, because a single node reported it. The row is deleted once
-    the transaction is credited, or is final and does not pay the request.
+    Of the arrivals that are due together, the largest `amount` comes first. Otherwise, many tiny amounts could delay
+    a real payment. `amount` is used for nothing else, because only one node reported it. The row is deleted once the
+    transaction is credited, or is final and does not pay the request.
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -10,13 +10,13 @@ from merchants.models import Merchant
 class DiscoveryCursor(models.Model):
     """The search on one chain: its due time and its lease, and where the search begins for a new merchant.
 
-    A new merchant has no `MerchantCursor` yet, and had no watched requests before. So its search may skip the
-    blocks before `next_block` (null: unknown), and the blocks mined before `searched_at`.
+    A merchant is new if it has no `MerchantCursor`. It had no watched requests before, so its search begins at
+    `next_block` (null if unknown), and may skip blocks mined before `searched_at`.
 
     After a failure, `merchants_at_once` limits how many merchants share a search (null: no limit). `watches` is how
     many requests the last pass searched for.
 
-    Some searches have no cursors per merchant. Their positions are in these columns:
+    Some searches run for all merchants together. Their positions are in these columns:
 
     - `quotes_next_block`, `quotes_searched_at`: the search for quote ids.
     - `deposits_next_block`, `deposits_searched_at`: the search for transfers to deposit addresses.
@@ -48,11 +48,11 @@ class DiscoveryCursor(models.Model):
 class MerchantCursor(models.Model):
     """How far a chain was searched for one merchant. The row exists only while the merchant has watched requests.
 
-    - `next_block`: all blocks before it were searched for every request that was watched then, and are too deep to
-      change.
+    - `next_block`: blocks before it are too deep to change, and were searched for every request that was watched
+      then.
     - `searched_at`: all blocks mined before it were searched at least once.
     - `turn_at`: when a search was last tried.
-    - `is_alone`: the merchant's own search fails while others succeed. So it shares no search.
+    - `is_alone`: this merchant's search failed while others' succeeded, so other merchants don't share its search.
 
     A merchant may have more watched requests than one search can handle. Then several searches share the work, in
     the order of the requests' ids. The columns below have the state between these searches:

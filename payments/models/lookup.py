@@ -15,8 +15,8 @@ from payments.models.swap import Swap, swap_of
 
 
 class Lookup(models.Model):
-    """A transaction to look up: the customer's (`of_payment`), or a swap's delivery that its provider reports
-    (`of_swap`).
+    """A transaction to look up: the customer's transaction (`of_payment`), or the one that delivered a swap, as its
+    provider reports (`of_swap`).
 
     A payment of native coin at a deposit address is looked up by the address's balance instead. The lookup of such
     a payment has `address:sequence` in place of a hash. `received` is the total, in base units, that the address
@@ -25,8 +25,8 @@ class Lookup(models.Model):
     Due work:
 
     - `next_check_at`: the time of the next lookup, or null.
-    - `finality_check_at`: when to check again that the decisive transaction is still in its block. Null once the
-      block is final, because no reorganisation can reverse the result then.
+    - `finality_check_at`: when to check again that the transaction which decided the payment is still in its block.
+      Null once the block is final, because no reorganisation can reverse the result then.
     - `finality_misses`: how many of these checks in a row did not find the transaction.
     - `claim_id`, `lease_until`: the lease of the worker that looks it up. A worker can store its result only while
       the claim id is its own.
@@ -37,13 +37,13 @@ class Lookup(models.Model):
     If the wallet returned a proposal's id instead of a hash (see `chains.facts.proposals`):
 
     - `proposal_id`, `proposal_account`: the proposal's id, and the contract account that executes it.
-    - `further_accounts`: other accounts with which the id was submitted, because the first may be wrong.
+    - `further_accounts`: other accounts that may execute the proposal, since the id was submitted for each of them.
     - `proposal_check_at`: the time of the next search for the execution, or null. Until the execution is found, the
       payment is `pending` and no other check is scheduled. If the payment is `reorged`, its proposal may be
       executed again.
     - `proposal_block`: the next block to search; null before the first search.
 
-    Results of the nodes:
+    What the nodes reported:
 
     - `seen_at`: when a node first knew the transaction.
     - `first_block_time`, `first_block_number`: the first block in which our nodes saw the customer's transaction. A
@@ -142,12 +142,12 @@ class Lookup(models.Model):
 
     @property
     def payment_id(self) -> str:
-        """The id of the payment and of its swap."""
+        """The payment's id, which is also its swap's."""
         return self.of_payment_id or self.of_swap_id or ""
 
     @property
     def is_delivery(self) -> bool:
-        """Whether the transaction is the delivery of a swap, as a routing provider reports."""
+        """Whether a routing provider reports this transaction as the delivery of a swap."""
         return self.of_swap_id is not None
 
     @property
@@ -186,6 +186,6 @@ class Lookup(models.Model):
 
 
 def delivery_of(payment: Payment) -> Lookup | None:
-    """Return the lookup of the delivery that the swap's provider reports, if there is one."""
+    """Return the lookup of the transaction that the swap's provider reports as the delivery, or None."""
     delivery: Lookup | None = getattr(swap_of(payment), "delivery", None)
     return delivery

@@ -40,9 +40,8 @@ class FailureCode(models.TextChoices):
     AUTHORIZATION_USED = "authorization_used"
 
 
-# Another check may reverse these failures. The transaction was missing, or the nodes could not be read, or only a
-# routing provider reported the failure. Only a reorganisation can reverse any other failure, until its block is
-# final.
+# Another check may reverse these failures. The nodes didn't know the transaction or didn't respond, or only a routing
+# provider reported the failure. Only a reorganisation can reverse any other failure, until its block is final.
 RETRYABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -83,12 +82,12 @@ class Payment(models.Model):
     """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
     Small arrivals at a deposit address become one payment, with the hash of the last arrival (`WaitingArrival`).
-    Native coin at a deposit address is found by the address's balance (`payments.coins`). `deposit_sequence`
-    numbers a request's payments of this kind from 1. The `transaction_hash` of such a payment is null until
-    the transaction is submitted.
+    Native coin at a deposit address is found by the address's balance (`payments.coins`), so `transaction_hash` is
+    null until the customer submits the transaction. Such payments of a request have the `deposit_sequence` 1, 2, 3
+    and so on. All other payments have null.
 
-    `lookup` has the nodes' results and the time of the next check. A swap has a `quote`, whose id binds it; `swap`
-    has the provider's results.
+    `lookup` has the nodes' results and the time of the next check. A swap has a `quote`. The quote's id in the
+    transaction shows that it pays this request. `swap` has the provider's results.
 
     Verification:
 
@@ -97,14 +96,15 @@ class Payment(models.Model):
     - `unanswered_looks`: the number of checks in a row without a usable response of a node or provider.
       `unanswered_since` is the time of the first.
     - `likely_failure`: the failure code that becomes final once the block is deep enough. Until then, the payment
-      does not keep its request open and counts toward no cap.
+      neither keeps its request open nor counts toward a limit.
     - `is_in_flight`: the transaction is in a block and bound to the request.
     - `is_bound_unmined`: the transaction's own bytes bind it to the request, but it is in no block yet.
     - `held_from`: when `is_bound_unmined` first became true. This time is never cleared.
 
     Its transaction:
 
-    - `effect`: a digest of the transaction's effect. A speed-up has the same digest.
+    - `effect`: a digest of the transaction's effect. A speed-up (the same transfer with a higher fee) has the same
+      digest.
     - `replaced_hashes`: earlier hashes.
     - `network_fee`: the fee that the sender paid, in base units of the chain's coin; null if unknown.
     - `carries_others`: the transaction may pay other requests too.
@@ -116,7 +116,7 @@ class Payment(models.Model):
 
     - `submitter`: a keyed digest of the client's IP address, never the address itself.
     - `accepted_by`, `accepted_at`: who accepted an unbound transaction as payment, and when.
-    - `sender_signed_at`: when the transaction's sender signed for the request, after the transaction.
+    - `sender_signed_at`: when the sender proved, after the transaction, that it pays this request.
     - `is_simulated`: the sandbox created the payment. A simulated payment is never looked up on a chain.
     """
 
@@ -270,15 +270,15 @@ class Payment(models.Model):
 
     @property
     def own_hash(self) -> str:
-        """The transaction's hash. "" for native coin whose transaction was not submitted."""
+        """The transaction's hash, or "" if the payment is native coin whose transaction was not submitted."""
         return self.transaction_hash or ""
 
     @property
     def is_bound(self) -> bool:
         """Whether the transaction is known to pay the request.
 
-        The transaction of a completed payment is known to pay. An open payment's transaction must be bound: when it
-        was mined, or by its own bytes.
+        True for every completed payment. True for an open payment whose mined or unmined transaction is bound to the
+        request.
         """
         return self.status == self.Status.COMPLETED or (
             self.is_open and (self.is_in_flight or self.is_bound_unmined)
@@ -325,16 +325,15 @@ class Payment(models.Model):
 
     @property
     def delivery_explorer_url(self) -> str | None:
-        """The explorer's page of the delivery, if that is a transaction of its own and not simulated."""
+        """The explorer's page of the swap's delivery, if the delivery is a separate, real transaction."""
         delivery = getattr(getattr(self, "swap", None), "delivery", None)
         base = "" if delivery is None or self.is_simulated else self.request.chain.explorer_url.rstrip("/")
         return f"{base}/tx/{delivery.transaction_hash}" if delivery is not None and base else None
 
     @property
     def delivery_confirmations_required(self) -> int | None:
-        """The required depth of the delivery, if that is a transaction of its own.
-
-        None if a tag of the chain decides.
+        """The confirmations that the swap's delivery needs, if it is a separate transaction. None if a tag such as
+        `finalized` decides.
         """
         rule = self.request.chain.confirmations
         has_delivery = getattr(getattr(self, "swap", None), "delivery", None) is not None
@@ -342,7 +341,7 @@ class Payment(models.Model):
 
     @property
     def delivered_by(self) -> str | None:
-        """The hash of the delivery: the verified one, or before that the one that the provider reports."""
+        """The hash of the swap's delivery, as verified, or as the provider reports it until then."""
         delivery = getattr(getattr(self, "swap", None), "delivery", None)
         if delivery is not None:
             return str(delivery.transaction_hash)
@@ -359,8 +358,8 @@ class Payment(models.Model):
     def is_retryable(self) -> bool:
         """Whether another check may reverse the failure.
 
-        Some failures can be reversed because of their code. Any failure can be reversed while the block is not
-        final.
+        Some failure codes always allow it. With any other code, only a reorganisation can reverse the failure, until
+        the block is final.
         """
         is_open_question = (
             self.failure_code in RETRYABLE_FAILURES or self.lookup.finality_check_at is not None

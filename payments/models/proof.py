@@ -1,4 +1,4 @@
-"""Signatures by which payers bind transfers that can't carry a reference."""
+"""Signed messages. With these, payers prove which request they pay by a transfer that can't carry a reference."""
 
 from datetime import datetime
 
@@ -17,9 +17,9 @@ class PayerProof(models.Model):
     """A wallet's signature of a message that names the request.
 
     Transfers that `address` itself makes to `recipient_address` from `not_before` to `not_after` belong to the
-    request. A wallet may sign for several requests with the same chain, token and recipient. Then the newest proof
-    from before the transfer's block counts. `head_block` is the newest block when the proof was verified, or
-    null in rows that are older than this column.
+    request. A wallet may sign for several requests with the same chain, token and recipient. Then a transfer belongs
+    to the newest proof that was given before its block. `head_block` is the newest block when the proof was verified,
+    or null in rows that are older than this column.
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="payer_proofs")
@@ -47,7 +47,8 @@ class PayerProof(models.Model):
 
 
 class TransferProof(models.Model):
-    """A message that a sender signs after the transfer was mined, to prove that it pays the payment's request.
+    """A message that a sender signs after a transfer was mined, to prove that the transfer pays the payment's
+    request.
 
     The message can be signed until `expires_at`. `verified_at` is when the signature was verified, or null.
     `needed` is the unpaid rest of the request at `verified_at`, in base units. `binds` is true if the proof was

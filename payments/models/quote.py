@@ -1,4 +1,4 @@
-"""The quotes behind swap routes. The id of a quote binds transactions to its request."""
+"""The quotes of swap routes. A transaction with the id of a quote belongs to the quote's request."""
 
 from django.db import models
 from django.db.models import Q
@@ -15,8 +15,8 @@ class Quote(models.Model):
     - `amount_in` is in base units of the route's token, the other amounts in base units of the requested token.
     - `action` leaves the server only as the unsigned transaction. `tracking` never leaves the server.
     - `built_at` is when the transaction was returned to the customer. A quote that was never built binds nothing.
-    - `watched_until` is the request's expiry as of `built_at`. The chain is searched for the id until a day after
-      the request's end.
+    - `watched_until` is the expiry that the request had at `built_at`. The chain is searched for the id until a day
+      after the request's end.
     """
 
     route = models.ForeignKey(Route, on_delete=models.CASCADE, related_name="quotes")

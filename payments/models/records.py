@@ -14,9 +14,9 @@ from payments.models.request import PaymentRequest
 class ConsumedTransfer(models.Model):
     """A transfer that was credited. A unique constraint on its position prevents a second credit.
 
-    The transaction that credits the payment inserts the row, which never changes. `slot` is the transfer's position
-    in the chain transaction. For native coin at a deposit address, `transaction_hash` is that address and `slot` is
-    the payment's `deposit_sequence`.
+    The row is inserted in the database transaction that credits the payment, and never changes. `slot` is the
+    transfer's position in the chain transaction. For native coin at a deposit address, `transaction_hash` is that
+    address and `slot` is the payment's `deposit_sequence`.
 
     `account` is the token account that received the transfer on Solana. The credits of one transaction to one
     account never exceed the account's gain. The oldest rows have no account, and `mint:owner` as their slot.

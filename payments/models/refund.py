@@ -22,7 +22,7 @@ def new_refund_id() -> str:
 
 
 class RefundQuerySet(models.QuerySet["Refund"]):
-    """Refunds, with queries over the payments that carry them."""
+    """Refunds, and the payments through which they are sent."""
 
     def totals(self) -> RefundTotals:
         """Makes two queries."""
@@ -33,28 +33,27 @@ class RefundQuerySet(models.QuerySet["Refund"]):
 class Refund(models.Model):
     """Money that the merchant sends back to the customer: `amount` in base units of the requested token.
 
-    Once a refund has an address, it has a `carrier`. The carrier is a payment request in the opposite
-    direction: the merchant pays `amount` to the address. So a refund is built, found and verified like a
-    payment. The refund's status follows from the payments of its carrier (`standing_of`).
+    Once a refund has an address, it has a `carrier`: an internal payment request by which the merchant pays `amount`
+    to that address. So a refund is built, found and verified like a payment. The refund's status follows from the
+    payments of its carrier (`standing_of`).
 
     - `code` is the secret part of the URL of the page on which the customer sets an address.
     - `payment` limits the refund to the amount of that payment.
-    - `built_at` is when the refund's transaction was last returned for signing. The merchant may still send
-      that transaction. So a payment that failed before then does not make the refund fail, and the amount stays
-      reserved.
-    - `moved_to`: if the address of a refund is changed, a new cancelled refund keeps the old address. The new
-      refund's `moved_to` is the changed refund. Transfers to the old address reduce what the changed refund
-      sends.
+    - `built_at` is when the refund's transaction was last returned for signing. The merchant may still send that
+      transaction, so earlier failed payments don't make the refund fail, and its amount stays reserved.
+    - `moved_to`: when a refund's address changes, a second, cancelled refund is created for the old address. Its
+      `moved_to` points to the refund with the new address. Money that still reaches the old address reduces the
+      amount that the refund with the new address sends.
     - `credited_payments` has the ids of the payments that were credited before the refund was created. Only the
       wallets that made them can set its address.
     - `created_by` is the actor, as in the history. Only the merchant sees it.
-    - `watched_from`, `watched_until`: the time in which the chain is searched for its transaction without a gap
-      (`payments.discovery.watches`). `watched_from` is null if the refund was never watched, or was last watched by
-      an earlier release.
+    - `watched_from`, `watched_until`: between these times, the chain is searched for the refund's transaction without
+      a gap (`payments.discovery.watches`). `watched_from` is null if the refund was never watched, or was last
+      watched by an earlier release.
     """
 
     class Status(models.TextChoices):
-        """Computed from the carrier's payments, and not stored."""
+        """Not stored: the payments through which the refund is sent decide it."""
 
         REQUIRES_ADDRESS = "requires_address"
         READY = "ready"
@@ -159,11 +158,11 @@ class Standing:
 
 
 def standing_of(refund: Refund, payments: Sequence[Payment]) -> Standing:
-    """Compute a refund's progress from its carrier's payments, oldest first.
+    """Compute a refund's progress from the payments of its carrier. Pass the oldest payment first.
 
     A cancelled refund that was sent anyway is completed. Unbound transactions don't make a refund fail, because
-    anyone with its link can submit them. Transactions that were submitted before the refund was last built
-    don't make it fail either.
+    anyone with its link can submit them. Transactions that were submitted before `built_at` don't make it fail
+    either.
     """
     counted = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
     received = min(sum(payment.amount_received or 0 for payment in counted), refund.amount)

@@ -64,7 +64,8 @@ class PaymentRequest(models.Model):
     Its progress:
 
     - `status` and its timestamps: only `payments.requests.transitions` writes them.
-    - `expiry_check_at`: the time of the next expiry check. A payment in flight moves it beyond `expires_at`.
+    - `expiry_check_at`: the time of the next expiry check, which is later than `expires_at` if a payment is in
+      flight.
     - `late_price_mail_at`: when to e-mail the merchant about a payment that came after the price expired. If the
       payment was worth the price, the request is completed instead (`payments.deposits.late_arrivals`).
     - `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly submitted transaction. The event is
@@ -187,7 +188,7 @@ class PaymentRequest(models.Model):
                 name="payment_request_due_for_expiry",
             ),
             models.Index(fields=("created_at",), name="payment_request_created"),
-            # No condition: the planner uses an expression's statistics only if the index covers all rows.
+            # Don't add a condition: the planner uses an expression's statistics only if the index covers all rows.
             models.Index(ENDED_AT, name="payment_request_ended"),
             models.Index(
                 fields=("-expires_at",),
@@ -241,7 +242,7 @@ class PaymentRequest(models.Model):
 
     @property
     def net(self) -> int:
-        """The paid amount that the merchant keeps. Negative if more was refunded or reversed than was paid.
+        """The paid amount minus refunds and reversed payments. It can be negative.
 
         Open refunds count as sent, because their transactions may be on their way.
         """
@@ -254,7 +255,7 @@ class PaymentRequest(models.Model):
 
     @property
     def amount_remaining(self) -> int:
-        """The unpaid rest; 0 once the request is completed."""
+        """The unpaid rest. It is 0 once the request is completed."""
         return 0 if self.status == self.Status.COMPLETED else max(self.amount - self.net, 0)
 
     @property

@@ -22,9 +22,9 @@ def new_route_id() -> str:
 class Route(models.Model):
     """A way to pay the unpaid rest of a request from one wallet.
 
-    `amount` is what leaves the wallet, in base units of `token`. `amount_due` is what has to arrive, in base units
-    of the requested token. `amount_due` is null on a direct route, because it equals `amount` there. `provider`
-    is then empty.
+    The wallet pays `amount`, in base units of `token`. The recipient has to get `amount_due`, in base units of the
+    requested token. `amount_due` is null on a direct route, because it equals `amount` there. `provider` is then
+    empty.
 
     A swap route has `quotes` with the transactions to sign. The route's `details` are shown to the customer:
     fees, gas, duration, tools, tags. On a sponsored route, the customer signs an `authorization` and the

@@ -19,8 +19,9 @@ from payments.models.route import Route
 class Authorization(models.Model):
     """A transfer that a payer can sign for a route. A gas account then sends it.
 
-    The row is stored when the data to sign is built. Anyone who gets the signature can send the transfer, and it
-    counts. A token accepts each nonce of a payer once, so an authorization belongs to at most one payment.
+    The row is stored when the data to sign is built. The transfer counts even if another account sends it, as anyone
+    with the signature can. A token accepts each nonce of a payer once, so an authorization belongs to at most one
+    payment.
 
     - `domain_name`, `domain_version`: the domain of the token's signatures.
     - `valid_before`: the time until which the signature is valid, in Unix seconds.
@@ -33,13 +34,13 @@ class Authorization(models.Model):
       coin. While one authorization's `cost` is reserved or spent, other authorizations don't pay for opening
       the same token account.
     - `signature`, `signed_at`: null until the payer's signature was accepted. Stored before anything is sent.
-    - `day`, `cost`: the amount that a signed authorization uses of this day's (UTC) budget, in base units of the
-      native coin. `cost` is the maximum cost at first, and later the actual cost.
-    - `postponed_at`: when a worker last found that the transfer would fail or cost too much, and did not send it,
-      or when the worker's own work on the authorization last failed.
+    - `day`, `cost`: a signed authorization takes `cost` from the budget of `day` (UTC), in base units of the native
+      coin. `cost` is the maximum cost at first, and later the actual cost.
+    - `postponed_at`: when a worker last didn't send the transfer, because it would fail or cost too much, or because
+      of an error in the worker.
     - `ended_at`: nothing is sent after this time. The payment is completed, or the authorization can't be used any
       more.
-    - `next_check_at`: when the chain is next searched for its use. Null after the last search.
+    - `next_check_at`: when the chain is next searched for the authorization's use, or null after the last search.
     """
 
     route = models.OneToOneField(
@@ -148,8 +149,8 @@ class GasAccount(models.Model):
     """An account of the operator that pays the gas of customers' payments on one chain.
 
     One worker at a time leases the row. That worker sends the account's transactions in the order of their
-    nonces. `next_nonce` is null before the first one. `balance` was read at `looked_at`, in base units of the
-    native coin. `next_look_at` is when the row is due; null if nothing waits to be sent or mined.
+    nonces. `next_nonce` is null before the account's first transaction. `balance` was read at `looked_at`, in base
+    units of the native coin. `next_look_at` is when the row is due; null if nothing waits to be sent or mined.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -180,7 +181,7 @@ class Relay(models.Model):
     - `hashes`: the hashes of all signed transactions, the current one last.
     - `raw`, `unsigned`: the bytes (hex, on Solana base64) and the content of the current transaction.
     - `signed_at`, `sent_at`: when the current transaction was signed, and when it was last sent.
-    - `ended_at`: when the block of the mined transaction was as deep as the chain requires.
+    - `ended_at`: when the mined transaction had the depth that the chain requires.
     - `succeeded`, `fee`: the mined transaction's result and fee, in base units of the native coin. Null if someone
       else sent it with the account's key. A failure is stored before the block is deep.
     """

@@ -90,9 +90,9 @@ class DailyFees(models.Model):
     """The network fees of a day's (UTC) sponsored payments on one chain, for a merchant.
 
     The row without a merchant is for all together. A gas account's transaction counts on the day on which it ended.
-    `spent` is the sum of all fees. `saved` is the sum for transactions that made `payments`, so it is what
-    customers did not pay. `spent` and `saved` include the cost of opening token accounts. Amounts are in base units
-    of the chain's coin.
+    `spent` is the sum of all fees. `saved` is the sum for transactions that made `payments`, so customers were spared
+    that amount. `spent` and `saved` include the cost of opening token accounts. Amounts are in base units of the
+    chain's coin.
     """
 
     day = models.DateField()
@@ -129,7 +129,7 @@ class LateValue(models.Model):
 class FiguresProgress(models.Model):
     """A single row: how far the daily statistics were counted. The process that updates them locks it.
 
-    The statistics include every change up to `seen_until`, and every day since `filled_from`.
+    The statistics cover the days since `filled_from`, with every change up to `seen_until`.
     """
 
     id = models.SmallIntegerField(primary_key=True, default=1)

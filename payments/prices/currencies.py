@@ -1,7 +1,7 @@
 """The currencies that prices can be in: those that two independent sources list.
 
-The lists need no call, so a currency stays known when a source is down. Once a minute, one process checks whether
-the sources agree on each rate. All processes share the result.
+No source is called for these lists, so a currency stays known when a source is down. Once a minute, one process
+checks whether the sources agree on each rate. All processes share the result.
 """
 
 import threading
@@ -57,7 +57,7 @@ def problem_of(code: str) -> str | None:
 def currencies() -> list[Currency]:
     """Return the currencies that prices can be in, ordered by code. The list is empty if no token has a price.
 
-    Raises ApiError `rate_unavailable` if too many threads wait for the sources and there is no earlier result.
+    If too many threads wait for the sources and there is no earlier result, raises ApiError `rate_unavailable`.
     """
     coin = _most_used_coin()
     if coin is None or not settings.RATE_SOURCES:
@@ -109,7 +109,7 @@ def _available(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> fr
     if _kept is not None and time.monotonic() - _kept[0] <= FRESH_SECONDS:
         return _kept[1]
     try:
-        # Before the first result, threads have to wait. Limit their number, so that some are left for other calls.
+        # Threads wait only for the first result. Limit how many wait, so that other calls still get a thread.
         with waiting_for("rate sources"):
             return _renewed(coin, listings_by_source)
     except Busy:
@@ -134,9 +134,8 @@ def _renewed(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> froz
 
 
 def _query(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
-    """Query each source for one coin and the currencies that it lists.
-
-    Exchanges need a call for each, so query no more.
+    """Query each source for one coin and the currencies that it lists, and nothing else: exchanges need a call for
+    each pair.
     """
     listed = _listed(listings_by_source)
     bases_of = {

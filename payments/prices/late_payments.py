@@ -1,7 +1,7 @@
 """E-mail a merchant about a payment that came after its price had expired. The e-mail has the current rate.
 
-`PaymentRequest.late_price_mail_at` is the time when the e-mail is due. First the rate is queried. Then one
-transaction clears the time and stores the e-mail. `merchants.mail.sending` sends it.
+`PaymentRequest.late_price_mail_at` is the time when the e-mail is due. The rate is queried first, outside a database
+transaction. Then one transaction clears the time and stores the e-mail. `merchants.mail.sending` sends it.
 """
 
 import logging
@@ -53,7 +53,7 @@ def mail_merchants(
 ) -> int:
     """Store an e-mail about each due request that still waits for acceptance. Return how many were stored.
 
-    No e-mail is stored if `settle` returns True: it has completed the request, or postponed the e-mail.
+    If `settle` returns True, it has completed the request or postponed the e-mail, and no e-mail is stored.
     """
     due = PaymentRequest.objects.filter(pk__in=LATE_MAILS.pick(now(), _BATCH)).select_related(
         "merchant", "token"

@@ -14,8 +14,8 @@ from payments.requests.creation import NewRequest
 def with_amount(order: NewRequest) -> NewRequest:
     """Convert the order's price, if it has one. Return the order with the amount and the rate.
 
-    Queries the rate sources. Raises ApiError: `rate_unavailable`, `parameter_invalid` for a token without a price,
-    or `amount_too_large`.
+    Queries the rate sources. Raises ApiError: `rate_unavailable`, `amount_too_large`, or `parameter_invalid` if the
+    token has no price.
     """
     if order.price is None:
         return order

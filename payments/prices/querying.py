@@ -29,7 +29,9 @@ LONGEST_SECONDS = 2 * ANSWER_SECONDS
 
 @dataclass
 class _Query:
-    """A query for the value of one currency. `finished_at` is a time of the monotonic clock; None until then."""
+    """A query for the value of one currency. `finished_at` is None while it runs, then the time of the monotonic
+    clock.
+    """
 
     result: "Future[list[Observation]]" = field(default_factory=Future)
     finished_at: float | None = None
@@ -46,8 +48,8 @@ _latest: dict[str, list[Observation]] = {}
 def observations(bases: Collection[str]) -> dict[str, list[Observation]]:
     """Return the sources' observations of each currency. A list is empty if no source responds.
 
-    If too many threads of this process are already waiting, return the last observations. The time of an
-    observation shows its age.
+    If too many threads of this process are already waiting, return the last observations. The caller can see from
+    each observation's time how old it is.
     """
     try:
         with waiting_for("rate sources"):
@@ -71,7 +73,7 @@ def _run(queries: dict[str, _Query]) -> None:
     results: dict[str, list[Observation]] = {}
     try:
         results = _query_all(frozenset(queries))
-    finally:  # Otherwise, threads that share these queries would wait for ever.
+    finally:  # Set results even after an error, or threads that share these queries would wait for ever.
         for base, query in queries.items():
             query.finished_at = time.monotonic()
             _latest[base] = results.get(base, [])
@@ -99,7 +101,7 @@ def query_each_source(
 ) -> dict[str, dict[str, list[Observation]] | None]:
     """Return each source's observations. A source that fails or takes too long has None.
 
-    `bases_of` has the currencies for single sources; all others are queried for `bases`.
+    A source that is a key of `bases_of` is queried for the currencies there, all others for `bases`.
     """
     pool = _pool()
     futures = {

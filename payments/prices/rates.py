@@ -49,15 +49,14 @@ class Rate:
 
 
 def current_rate(token: Token, currency: str) -> Rate:
-    """Query the sources for the current rate of a token in a currency.
-
-    Raises ApiError: `rate_unavailable` if they don't agree. `parameter_invalid` if the token has no price, or if
-    fewer than two independent sources list the currency.
+    """Query the sources for the current rate of a token in a currency. If they don't agree, raises ApiError
+    `rate_unavailable`. If the token has no price, or fewer than two independent sources list the currency, raises
+    ApiError `parameter_invalid`.
     """
     if not token.price_as:
         message = f"{token.symbol} has no price here. Send an amount of it instead."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "price")
-    # Check the currency first. If it is unknown, "can't be priced here" is more useful than "try again".
+    # Check the currency first, since for an unknown currency "can't be priced here" is more useful than "try again".
     values = _in_usd([base for base in dict.fromkeys((currency, token.price_as)) if base != USD])
     now = timezone.now()
     of_token = values.get(token.price_as) or Agreed(Fraction(1), (), now)
@@ -74,7 +73,7 @@ def current_rate(token: Token, currency: str) -> Rate:
 def _in_usd(bases: Collection[str]) -> dict[str, Agreed]:
     """Return the value of each base in USD.
 
-    Raises ApiError `rate_unavailable`, or `parameter_invalid` for a currency.
+    Raises ApiError `rate_unavailable`, or `parameter_invalid` for a currency that too few sources list.
     """
     observed = observations(bases)
     agreed: dict[str, Agreed] = {}
@@ -108,6 +107,6 @@ def _accept(base: str, agreed: Agreed) -> bool:
 
 
 def _is_worth_noting(value: Fraction, last: AcceptedRate, now: datetime) -> bool:
-    """Store a value that is within 1 % of the last one only once a minute."""
+    """Whether to store the value. One within 1 % of the last value is stored only once a minute."""
     is_old = (now - last.accepted_at).total_seconds() > _NOTED_EVERY_SECONDS
     return is_old or abs(value - Fraction(last.value)) > _NOTED_STEP * Fraction(last.value)

@@ -22,14 +22,14 @@ _ROUNDED_DOWN = Context(prec=140, rounding=ROUND_DOWN)
 
 
 class Witness(Protocol):
-    """What decides whether a source is independent of others."""
+    """The facts that decide whether a source is independent of others."""
 
     @property
     def source(self) -> str: ...
 
     @property
     def operator(self) -> str:
-        """The company that runs the source. Empty if that company runs no other source."""
+        """The company that runs the source, or "" if it runs no other source."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class Observation:
 class Agreed:
     """The value on which independent sources agree.
 
-    `observed_at` is the time of the oldest observation. Daily sources don't count for it.
+    `observed_at` is the time of the oldest observation that is not from a daily source.
     """
 
     value: Fraction
@@ -70,8 +70,8 @@ def is_sound(observation: Observation) -> bool:
 def agree(observations: Sequence[Observation], largest_spread: Decimal) -> Agreed | None:
     """Return the median of the sources that agree within `largest_spread` (0.01 is 1 %), or None.
 
-    At least two sources must agree, and at least one of them must not be daily. The sources that agree must also be
-    more than half of all: two of five prove nothing. Only the first source of each operator has a vote.
+    At least two sources must agree, and at least one of them must not be daily. More than half of all sources must
+    agree: two of five prove nothing. Only the first source of each operator has a vote.
     """
     votes: dict[str, Observation] = {}
     for each in observations:

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 500
 PAUSE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(hours=1)
-# The newest payments come first, so that old payments without a rate don't delay them. No lease is needed, because a
+# Value the newest payments first, so that old payments without a rate don't delay them. No lease is needed: a
 # payment's next attempt is scheduled before the payment is valued.
 VALUES = Queue(
     model=Payment,
@@ -39,7 +39,7 @@ VALUES = Queue(
     order="value_due_at DESC",
     has_lease=False,
 )
-# A rate that is observed later than this after the completion is an estimate.
+# If a rate was observed later than this after the payment's completion, the value is an estimate.
 PROMPT = timedelta(minutes=2)
 
 RateOf = Callable[[Token, str], Rate]
@@ -73,7 +73,7 @@ def _claim(now: datetime) -> Sequence[Payment]:
 
 
 def _pause(payment: Payment, now: datetime) -> timedelta:
-    """The pause is a quarter of the time that the payment has waited."""
+    """Return the pause before the next attempt: a quarter of the time that the payment has waited."""
     waited = now - (payment.completed_at or now)
     return min(max(waited / 4, PAUSE), LONGEST_PAUSE)
 

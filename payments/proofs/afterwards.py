@@ -1,4 +1,4 @@
-"""Let the sender of a mined transfer prove which request it pays, if nothing else shows it."""
+"""If nothing shows which request a mined transfer pays, let its sender prove it."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,7 +25,7 @@ from payments.verification.quote_evidence import pinned_contracts, quotes_of
 from payments.verification.reopening import reopen
 
 LIFETIME = timedelta(minutes=10)
-# Return a message again while it is younger than this, so that a wallet has only few messages to sign.
+# Return the same message again for this long, so that a wallet doesn't get many messages to sign.
 _REUSED_FOR = timedelta(minutes=3)
 _MAX_MESSAGES = 5
 
@@ -68,9 +68,9 @@ def _new_message(payment: Payment, wallet_address: str, now: datetime) -> Transf
 def store_transfer_proof(
     payment: Payment, *, wallet_address: str, signature: str, client: Client = get_client
 ) -> TransferProof:
-    """Verify and store the signature of a message of `offer_message`. Repeating the call returns the stored proof.
+    """Verify and store the signature of a message from `offer_message`. Repeating the call returns the stored proof.
 
-    If the proof is in time, it binds the wallet's transfers. The payment is then verified again, without using a
+    A proof in time binds the wallet's transfers to the request, and the payment is verified again without using a
     retry. A later proof only shows the merchant that the sender signed.
 
     Raises ApiError `signature_invalid`, and the errors of `offer_message`.
@@ -125,8 +125,7 @@ def _store(message: TransferProof, signature: str, proving: Provable) -> Transfe
         signed: dict[str, Any] = {}
         if proving.is_all:
             signed["sender_signed_at"] = payment.sender_signed_at or now
-        # A binding proof means that the transaction is mined. So the payment keeps the request open until it is
-        # verified.
+        # If the proof binds, the transaction is mined, so the payment keeps the request open until it is verified.
         if message.binds and payment.status == Payment.Status.FAILED:
             reason = "the sender signed for this request"
             reopen(payment, actor="checkout", reason=reason, is_in_flight=True, **signed)
@@ -162,7 +161,7 @@ def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Clie
         raise _no_node(payment)
     quotes = quotes_of({request.pk}, chain)
     inputs = collect_evidence([payment.lookup], chain, snapshot, quotes, for_new_proof=True)
-    # The request may be paid in full. The proof then claims nothing, but the merchant sees it.
+    # If the request is paid in full already, the proof claims nothing, but the merchant sees it.
     needed = request.amount_remaining or request.amount
     result = provable(inputs[payment.pk].terms, snapshot.transactions.get(hash_), wallet_address, needed, now)
     if isinstance(result, NotProvable):

@@ -33,8 +33,8 @@ def transfer_proof_message(
     issued_at: datetime,
     expires_at: datetime,
 ) -> str:
-    """Return the message for a transfer that is on the chain already. The message names the transaction and its
-    order.
+    """Return the message for a transfer that is on the chain already. The message names the transaction and the order
+    that it pays.
     """
     request = payment.request
     description = _plain(request.description or "")
@@ -48,7 +48,7 @@ def transfer_proof_message(
 
 @dataclass(frozen=True)
 class _Terms:
-    """The wallet, and the fields after the message's statement."""
+    """The values in the message's other lines: wallet, chain, nonce and times."""
 
     chain: Chain
     wallet_address: str

@@ -16,7 +16,7 @@ from payments.requests.lifecycle import lock_request
 from payments.submission.hashes import MAX_PUBLIC_PAYMENTS
 from payments.verification.reopening import reopen
 
-# The proof covers transfers that are mined within this time after the route was built.
+# A proof covers transfers that are mined within this time after its route was built.
 WINDOW = timedelta(minutes=60)
 NODE_RETRY_SECONDS = 5
 # A proof may still bind a payment that failed with one of these codes.
@@ -30,12 +30,12 @@ def store_proof(
     signature: str,
     client: Callable[[Chain], ChainClient] = get_client,
 ) -> PayerProof:
-    """Verify and store the signature of `wallet_address` under the message of `route`. Repeating the call returns
-    the stored proof.
+    """Verify and store the signature by `wallet_address` of the route's message. Repeating the call returns the
+    stored proof.
 
-    Up to 30 payments of the request that failed as unbound are verified again, without using a retry. Payments of
-    this wallet come first. Other payments are verified when their hash is submitted again. If an earlier proof
-    covers a transfer, it still belongs to that proof.
+    Payments of the request that failed as unbound are verified again, without using a retry: up to 30, those of this
+    wallet first. The rest are verified when their hash is submitted again. A transfer that an earlier proof covers
+    still belongs to that proof.
 
     Raises ApiError if the route has expired or was not built for a proof, if the signature is invalid, or if no
     node responds.
@@ -102,7 +102,7 @@ def _hold(proof: PayerProof) -> None:
 def check_again(open_payments: Iterable[str], now: datetime) -> None:
     """Make the checks of these open payments due now.
 
-    A check that is running doesn't know the new proof. Without its claim id, it can't store its result.
+    A running check doesn't know the new proof. Clear its claim id, so that it can't store its result.
     """
     keys = list(open_payments)
     Lookup.of(keys).filter(next_check_at__isnull=False).update(
@@ -122,7 +122,7 @@ def _head(client: ChainClient) -> int | None:
 
 
 def _unbound(request: PaymentRequest, wallet_address: str) -> list[Payment]:
-    """Return the payments that failed as unbound: first those of this wallet, then the newest."""
+    """Return the payments that failed as unbound: those of this wallet first, and otherwise the newest first."""
     failed = Payment.objects.filter(
         request=request,
         chain=request.chain,

@@ -19,8 +19,8 @@ _ACTOR = "verification"
 def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash: str, now: datetime) -> None:
     """Verify the transaction that executed the payment's proposal. The request and the payment must be locked.
 
-    Another payment of the request may already have that transaction. Then this payment fails without an event, and
-    the other payment takes over its hashes.
+    If another payment of the request already has that transaction, this payment fails without an event, and the other
+    payment takes over its hashes.
     """
     own = Payment.objects.filter(request=request, chain=payment.chain_id, transaction_hash=transaction_hash)
     same = own.exclude(pk=payment.pk).first()
@@ -54,7 +54,7 @@ def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash
 
 
 def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: str, now: datetime) -> None:
-    """Create and verify another payment, for a transaction that one of the locked payment's accounts executed."""
+    """One of the locked payment's accounts executed this transaction: create and verify another payment for it."""
     own = Payment.objects.filter(request=request, chain=payment.chain_id)
     known = Q(transaction_hash=transaction_hash) | Q(replaced_hashes__contains=[transaction_hash])
     if not own.filter(known).exists():
@@ -70,7 +70,7 @@ def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: s
 
 
 def drop_account(payment: Payment, account: str) -> None:
-    """Stop searching for the locked payment's proposal in this account. With "", stop for all accounts.
+    """The locked payment's proposal is searched for in several accounts. Stop for this one, or with "" for all.
 
     An open payment keeps its last account.
     """

@@ -1,8 +1,8 @@
-"""Search for the transactions that executed proposals. Wallets of contract accounts return a proposal's id, not a
-hash.
+"""Wallets of contract accounts return a proposal's id, not a hash. Search for the transactions that executed
+proposals.
 
-The search begins at the block of the time when the route was built. The search ends a day after the request's end,
-and uses no retries. The id proves nothing, so the transaction that executed it is verified like any payment
+The search begins at the block that was newest when the route was built. It ends a day after the request's end, and
+uses no retries. The id proves nothing, so the transaction that executed it is verified like any payment
 (`payments.verification`).
 """
 
@@ -97,8 +97,8 @@ def _search(
     chain: Chain, lookups: Sequence[Lookup], client: ChainClient, claim_id: uuid.UUID, now: datetime
 ) -> None:
     finality = Finality.parse(chain.confirmations)
-    # Look up the ids as hashes too: an id can be a hash. Also, a removed transaction can be mined again without the
-    # event.
+    # Look up the ids as hashes too: an id can be a hash. Also, a transaction that a reorganisation removed can be
+    # mined again without the account's log.
     hashes = sorted({each.payment.own_hash for each in lookups})
     snapshot = client.look_up(hashes, with_finality=finality.tag is not None)
     head = snapshot.head.latest
@@ -148,15 +148,17 @@ def _proposals(lookup: Lookup, first_block: int) -> list[Proposal]:
 
 
 def _deciding(own: Sequence[Proposal], executions: Mapping[Proposal, Execution]) -> Execution | None:
-    """Return the execution that decides the payment. That execution is certain, or the payment has only one
-    account.
+    """Return the execution that decides the payment: the first certain one. If there is none and the payment has only
+    one account, return that account's execution.
     """
     certain = [each for each in executions.values() if each.is_certain]
     return next(iter(certain), None) if certain or len(own) > 1 else executions.get(own[0])
 
 
 def pause_of(payment: Payment, now: datetime) -> timedelta:
-    """The pause is 5 seconds at first, and a minute from 20 minutes on."""
+    """Return the pause before the next search: 5 seconds at first, and a minute once the payment is 20 minutes
+    old.
+    """
     return min(max((now - payment.created_at) / _PART_OF_AGE, SHORTEST_PAUSE), LONGEST_PAUSE)
 
 
@@ -188,8 +190,8 @@ def _decide(
 ) -> bool:
     """Store the result of the search. Return True if the search is over.
 
-    If the payment's hash is the hash of a transaction, the execution that was found is ignored. An account
-    can log an execution of any id, even of a transaction's hash.
+    If a node knows the payment's hash as a transaction, ignore the execution. An account can log that it executed any
+    id, even a transaction's hash.
     """
     if snapshot.transactions.get(lookup.payment.own_hash) is not None:
         return _store(lookup, claim_id, lambda payment, _: _verify(payment, now))
@@ -213,11 +215,11 @@ def _divert(
     claim_id: uuid.UUID,
     now: datetime,
 ) -> None:
-    """Verify these executions in payments of their own, and continue the search.
+    """Verify each of these executions in a separate payment, and continue the search.
 
     If there are several accounts, one of them may be an attacker's. An account can log any id, so its execution
     must not end the search for the customer's transaction. If a reorganisation removed the execution of a completed
-    payment, the payment keeps it. The next execution gets a payment of its own.
+    payment, that payment keeps it, and the next execution gets a separate payment.
     """
     for proposal, execution in executions.items():
         facts = TransactionFacts(
@@ -241,9 +243,8 @@ def _divert(
 
 
 def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, PaymentRequest], None]) -> bool:
-    """Change the payment if this worker still holds its lease.
-
-    Always returns True: the search must not be postponed.
+    """Change the payment if this worker still holds its lease. Always return True, so that the caller doesn't
+    postpone the search.
     """
     with transaction.atomic():
         request = lock_request(lookup.payment.request_id)
@@ -273,9 +274,7 @@ def _verify(payment: Payment, now: datetime) -> None:
 
 
 def _revert(payment: Payment, request: PaymentRequest, execution: Execution, now: datetime) -> None:
-    """Fail the payment. The payment's hash is still the proposal's id, because another call of the transaction
-    may pay.
-    """
+    """Fail the payment. Leave the proposal's id as its hash, because another call in the same transaction may pay."""
     looked_up = {
         "transaction_hash": execution.transaction_hash,
         "seen_at": now,
@@ -317,7 +316,7 @@ def _expect_failure(payment: Payment, _: PaymentRequest) -> None:
 
 
 def _await(payment: Payment, _: PaymentRequest) -> None:
-    """Mark the payment as waiting for the execution. A reorganisation may have removed a failed execution."""
+    """Mark the payment as waiting for the execution, also if a reorganisation removed a failed execution."""
     columns = {"status_detail": AWAITED, "likely_failure": ""}
     if payment.status == Payment.Status.PENDING:
         Payment.objects.filter(pk=payment.pk).update(**columns)

@@ -1,7 +1,7 @@
 """The interface of routing providers, and the types of their responses.
 
 A provider offers to deliver a minimum amount of one token for another. A provider also reports the status of swaps,
-and lists its tokens. Nothing it says is trusted. `payments.providers.offer_checks` checks offers before a customer
+and lists its tokens. Don't trust its responses. `payments.providers.offer_checks` checks offers before a customer
 sees them, and a delivery counts only when our own node confirms it.
 """
 
@@ -27,7 +27,7 @@ class ProviderDown(Exception):
 
 
 class ShareSpent(ProviderDown):
-    """The provider was not called because this customer's share of the quota is used up."""
+    """This customer's share of the quota is used up, so the provider was not called."""
 
 
 class NoOffer(Exception):
@@ -56,7 +56,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a swap. `chain_id` is ours, and `token` is "" for native coin."""
+    """One side of a swap. `chain_id` is our chain id, not the provider's. For native coin, `token` is ""."""
 
     chain_id: int
     token: str
@@ -65,7 +65,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A quote request: take the payer's token at `source`, and deliver at least `amount` base units to `target`.
+    """A request for a quote that takes the payer's token at `source` and delivers at least `amount` base units to
+    `target`.
 
     `slippage` is a fraction (0.005 is half a per cent). `shares` are the parts of our quota that the quote uses.
     The shares are not sent to the provider.
@@ -83,7 +84,7 @@ class Wanted:
 class Fee:
     """A fee of a route, in base units.
 
-    `usd` is its value, if known. A fee that is not `included` is paid in addition.
+    `usd` is its value, if known. The customer pays a fee in addition to the route's amount if it is not `included`.
     """
 
     name: str
@@ -110,8 +111,8 @@ class Offer:
     passes.
 
     - `source`, `target`, the amounts and `action` are copied from the response, never from our request.
-    - `bound_by` is the 32-byte id in the action's data. The provider tracks the swap by it.
-    - `spender` is the account to approve; None if no approval is needed.
+    - `bound_by` is the 32-byte id in the action's data, by which the provider tracks the swap.
+    - `spender` is the account that may spend the customer's token, or None if no approval is needed.
     - `action_chain_id` is the action's chain, as the response says.
     - `tracking` is JSON that only the provider's client reads, for `RoutingProvider.status`.
     """
@@ -184,9 +185,8 @@ class ListedToken:
 
 
 class RoutingProvider(Protocol):
-    """A routing provider. If a method gets no usable response, it raises ProviderDown.
-
-    A provider that ignores `Wanted.order` sets `has_orders = False`. Then only one quote is requested.
+    """A routing provider. A method without a usable response raises ProviderDown. With `has_orders = False`, the
+    provider ignores `Wanted.order`, and only one quote is requested.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""Limit calls to routing providers by their quotas. During outages, a circuit breaker stops the calls.
+"""Keep calls to routing providers within their quotas. A circuit breaker stops the calls during outages.
 
 A quota is for the whole deployment, so Redis counts the quotes of all processes. A payment request, a client
 address and a merchant can each use only a share of it. Each process has its own circuit breakers.
@@ -20,8 +20,8 @@ LONGEST_COOLDOWN_SECONDS = 60.0
 
 
 def shares_of(request_id: object, address: str, merchant_id: object, *, is_bound: bool) -> tuple[Share, ...]:
-    """Return the shares of the quota that a customer's quote uses: its payment request's, client address's and
-    merchant's.
+    """Return the shares of the quota that a customer's quote uses: one each for the payment request, client address
+    and merchant.
 
     A request without a bound payment uses one more share. All such requests together get half of the quota, because
     anyone can open them.
@@ -37,8 +37,8 @@ def shares_of(request_id: object, address: str, merchant_id: object, *, is_bound
 def spend_quote(provider: str, shares: Sequence[Share] = ()) -> None:
     """Count one quote call against ROUTING_QUOTE_LIMIT and the shares.
 
-    Without Redis, each process counts alone. Raises ProviderDown if the quota is used up, and ShareSpent if only a
-    share is. A call that raises is not counted.
+    Without Redis, each process counts alone. If the quota is used up, raises ProviderDown; if only a share is, raises
+    ShareSpent. A call that raises is not counted.
     """
     spent = spend(_quota_name(provider), shares, settings.ROUTING_QUOTE_LIMITS.get(provider))
     if spent is None:
@@ -63,10 +63,10 @@ def _quota_name(provider: str) -> str:
 
 
 class Circuit:
-    """After several failures in a row, fail all calls at once for a time: the cooldown. Each cooldown is twice as
-    long.
+    """After several failures in a row, a cooldown begins, in which all calls fail at once. Each further cooldown
+    lasts twice as long.
 
-    When a cooldown ends, one caller tries again. The others still fail at once. Thread-safe.
+    When a cooldown ends, one caller tries again, while all others still fail. Thread-safe.
     """
 
     def __init__(self, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:

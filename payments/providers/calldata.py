@@ -1,7 +1,7 @@
-"""Decode calls to providers' contracts, if their function is known. Pure functions.
+"""Decode the known calls to providers' contracts. Pure functions.
 
-Known functions are LI.FI's bridge calls (which all start with `BridgeData`) and same-chain swaps, and Relay's
-depository. Sources: lifinance/contracts (`ILiFi.BridgeData`, `LibSwap.SwapData`, `GenericSwapFacet`,
+These are LI.FI's bridge calls (which all start with `BridgeData`), LI.FI's same-chain swaps, and deposits into
+Relay's depository. Sources: lifinance/contracts (`ILiFi.BridgeData`, `LibSwap.SwapData`, `GenericSwapFacet`,
 `GenericSwapFacetV3`), and recorded quotes of Relay.
 """
 
@@ -20,7 +20,7 @@ NOT_EVM = "0x11f111f111f111F111f111f111F111f111f111F1"
 _BRIDGE_DATA = "(bytes32,string,string,address,address,address,uint256,uint256,bool,bool)"
 _SWAP_DATA = "(address,address,address,address,uint256,bytes,bool)"
 _SWAP_HEAD = ("bytes32", "string", "string", "address", "uint256")
-# The selectors of same-chain swaps, each with its argument's type: one swap or a list of swaps.
+# For each same-chain swap function, its selector and the type of its swap argument (one swap or a list).
 _SWAPS = {
     bytes.fromhex("4630a0d8"): f"{_SWAP_DATA}[]",  # swapTokensGeneric
     bytes.fromhex("4666fc80"): _SWAP_DATA,  # swapTokensSingleV3ERC20ToERC20
@@ -43,8 +43,8 @@ class Unreadable(ValueError):
 class BridgeCall:
     """LI.FI's `BridgeData`.
 
-    `asset` and `min_amount` enter the bridge on the source chain; `min_amount` is not the delivered amount. If the
-    receiver is on a chain of another family, `receiver` is NOT_EVM.
+    `asset` and `min_amount` describe the money that enters the bridge on the source chain, not the delivered money.
+    If the receiver is on a chain of another family, `receiver` is NOT_EVM.
     """
 
     transaction_id: bytes
@@ -84,8 +84,8 @@ KnownCall = BridgeCall | SwapCall | DepositCall
 def read_call(data: bytes, transaction_id: bytes) -> KnownCall | None:
     """Decode call data. Return None if the function is unknown. Raises Unreadable.
 
-    Each bridge has its own function. So a bridge call is recognised by its first argument: a struct that starts
-    with the quote's id.
+    Each bridge has its own function, so recognise a bridge call by its first argument: a struct that starts with the
+    quote's id.
     """
     selector, arguments = data[:4], data[4:]
     try:

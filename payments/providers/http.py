@@ -1,6 +1,6 @@
 """An HTTP client for untrusted JSON APIs.
 
-ProviderDown is raised if a response is late or too large, is a redirect, or is not strict JSON. Integers become int
+A response that is late, too large, a redirect, or not strict JSON raises ProviderDown. Integers become int
 and fractions Decimal, never float. API keys are sent only in headers. Logs contain the path without the query,
 because the query contains the customer's address.
 """
@@ -74,7 +74,7 @@ class _Received:
 
 
 class JsonApi:
-    """The API of one provider. Thread-safe. If bodies are not JSON, it needs a `parser`.
+    """The API of one provider. Thread-safe. Pass a `parser` for bodies that are not JSON.
 
     Each path has a circuit breaker (`Circuit`), because otherwise every call would wait for the time-out of a dead
     provider. So paths must not contain ids.
@@ -102,8 +102,8 @@ class JsonApi:
             self._session.mount(scheme, HTTPAdapter(pool_maxsize=AT_ONCE))
         self._session.headers.update({"Accept": "application/json", "User-Agent": "Quittance/1"})
         self._session.headers.update(headers or {})
-        # A DNS lookup can't be interrupted, and neither can slow headers. So each call runs in a thread that may
-        # outlive it.
+        # A DNS lookup or slow headers can't be interrupted. So each call runs in a thread that may continue after the
+        # call has timed out.
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"routing-{provider}")
         self._circuits: dict[str, Circuit] = {}
 
@@ -225,7 +225,8 @@ def _read(path: str, response: requests.Response, ends_at: float, most_bytes: in
 def _checked_answer(path: str, received: _Received, parser: Callable[[str, bytes], Any]) -> Answer:
     status = received.status
     if status == _TOO_MANY_REQUESTS:
-        # Read `ratelimit-reset` only with 429. With another status, it is just the end of the current window.
+        # Read `ratelimit-reset` only with status 429. With any other status, it says when the current window ends,
+        # not that we must wait.
         wait = _advised_wait(received.headers, "retry-after", "ratelimit-reset")
         wait = _WAIT_WITHOUT_ADVICE_SECONDS if wait is None else wait
         raise ProviderDown(f"{path} is over its rate limit (HTTP 429)", retry_after=wait)

@@ -44,11 +44,11 @@ class Price:
 class Rules:
     """The limits for a provider's offers on one route.
 
-    - `source_type` and `target_type` are the keys of the chains' families.
+    - `source_type` and `target_type` are the types of the two chains, for example `evm`.
     - `routers` are the contracts (on Solana, programs) that the catalogue pins for the provider on the source
       chain.
     - `max_lost` is the largest part of the value that a route may lose (0.1 is a tenth).
-    - `prices` has a price for (chain id, token).
+    - `prices` maps (chain id, token) to a price.
     - `allow_opaque` allows calls that can't be decoded.
     """
 
@@ -75,7 +75,7 @@ def accept(offer: Offer, wanted: Wanted, rules: Rules) -> None:
 
 
 def _signs(chain_type: str, action: type) -> bool:
-    """Whether wallets of this family can sign such actions."""
+    """Whether wallets on this type of chain can sign this type of action."""
     return action in family_of(chain_type).actions
 
 
@@ -123,7 +123,7 @@ def _listed(rules: Rules, chain_id: int, token: str, amount: int) -> Decimal | N
 
 
 def _fee_value(fee: Fee, rules: Rules) -> Decimal | None:
-    """Return the fee's value by our list or by the provider, whichever is higher."""
+    """Return the fee's value: the higher one of our price list's and the provider's."""
     listed = _listed(rules, fee.chain_id, fee.token, fee.amount)
     return max((value for value in (listed, fee.usd) if value is not None), default=None)
 

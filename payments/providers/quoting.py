@@ -26,7 +26,8 @@ from payments.providers.offer_checks import OfferRefused
 logger = logging.getLogger(__name__)
 
 MAX_QUOTES = 2
-# The cheapest route is not recommended if it is slower than the fastest by this factor.
+# The cheapest route is not recommended if it takes this many times as long as the fastest, and this many seconds
+# longer.
 _FAR_SLOWER_FACTOR = 5
 _FAR_SLOWER_SECONDS = 600
 _QUICK_SECONDS = 2.0
@@ -65,7 +66,7 @@ def request_offers(
     no offer is left:
 
     - If a provider responded, NoOffer is raised with the most useful reason.
-    - If the client has used up its share of every quota, ShareSpent is raised.
+    - If no provider allows the client another quote, ShareSpent is raised.
     - Otherwise, ProviderDown is raised.
     """
     failures: list[NoOffer | ProviderDown] = []
@@ -122,7 +123,7 @@ def _faster(provider: RoutingProvider, wanted: Wanted, accept: Accept, quotes_le
 
 
 def _tagged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Return the different choices with their tags, the recommended one first."""
+    """Drop repeated routes, tag the others, and return them with the recommended one first."""
     differing: list[Choice] = []
     for choice in choices:
         if not any(_is_same_route(choice.offer, other.offer) for other in differing):
@@ -159,7 +160,7 @@ def _is_same_route(one: Offer, other: Offer) -> bool:
 
 
 def _total_cost(offer: Offer) -> Decimal | None:
-    """Return the total cost of a route in US dollars with all extra fees, by the provider's values."""
+    """Add up the amount to pay, the extra fees and the gas, in US dollars by the provider's values."""
     on_top = [*(fee for fee in offer.fees if not fee.included), *offer.gas]
     parts = [offer.usd_in, *(fee.usd for fee in on_top)]
     known_prices = [part for part in parts if part is not None]
@@ -182,7 +183,7 @@ def _is_far_slower(offer: Offer, fastest: Offer) -> bool:
 
 
 def _outcome(failures: Sequence[NoOffer | ProviderDown]) -> NoOffer | ProviderDown:
-    """Choose the exception to raise. A response from a provider counts more than an outage."""
+    """Choose the exception to raise. Prefer a reason that a provider gave to an outage."""
     codes = {failure.code for failure in failures if isinstance(failure, NoOffer)}
     reason = next((code for code in _REASONS_BY_PRIORITY if code in codes), None)
     if reason is not None:

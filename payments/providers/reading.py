@@ -140,7 +140,7 @@ def whole(value: Any, what: str, *, limit: int) -> int:
 
 
 def chain_id(value: Any, what: str = "chain id") -> int:
-    """Return a chain id that the catalogue's column can hold."""
+    """Return a chain id: a positive integer that fits the catalogue's column."""
     number = whole(value, what, limit=LARGEST_CHAIN_ID)
     if not number:
         raise malformed(what)
@@ -171,7 +171,7 @@ def dollars(value: Any, what: str) -> Decimal | None:
 
 
 def signs(account: str, action: type) -> bool:
-    """Whether a wallet with this address can sign such actions (`chains.client.Action`)."""
+    """Whether a wallet with this address can sign this type of action (`chains.client.Action`)."""
     return any(action in family.actions for family in candidate_families(account))
 
 

@@ -12,7 +12,10 @@ from payments.providers.base import RoutingProvider
 
 
 def get_provider(key: str) -> RoutingProvider:
-    """Return the provider's client, also if new routes don't use it. Raises KeyError if the key is unknown."""
+    """Return the provider's client, even if the provider is not used for new routes.
+
+    Raises KeyError if the key is unknown.
+    """
     return _client(key, tuple(getattr(settings, name) for name in settings.ROUTING_PROVIDER_SETTINGS[key]))
 
 

@@ -28,7 +28,10 @@ _ID_PREFIX_BYTES = 8
 
 
 def problem_of(action: SolanaAction, offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
-    """Return why the action must not be signed, or None. `extra_native` is in lamports and may be paid in addition."""
+    """Return why the action must not be signed, or None.
+
+    Beyond the offer's amount, `extra_native` lamports may be paid.
+    """
     payer = offer.source.account
     try:
         message = _message(action, payer)
@@ -64,7 +67,7 @@ def _calls_of(message: SolanaMessage, routers: Collection[str]) -> list[MessageI
 
 
 def _excess(debits: list[Debit], offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
-    """Return a debit that exceeds the offer, or None. Pinned programs may use the wallet's signature."""
+    """Return why the debits exceed the offer, or None. Unknown debits by pinned programs are not checked here."""
     is_native = offer.source.token == ""
     own_coins, tokens = (offer.amount_in, 0) if is_native else (0, offer.amount_in)
     native = own_coins + extra_native + RENT_ALLOWANCE

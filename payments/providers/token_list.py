@@ -51,7 +51,8 @@ def keep_fresh() -> None:
 def listed_tokens(chain_ids: Sequence[int]) -> list[ListedToken]:
     """Return the providers' tokens on these chains. If several providers list a token, the first one counts.
 
-    Cached lists are returned at once. If there is none, this waits for at most MAX_WAIT_SECONDS.
+    Cached lists are returned at once. If a list is not cached, the call waits for it, but at most for
+    MAX_WAIT_SECONDS.
     """
     return [token for listed in _merged(chain_ids).values() for token in listed.values()]
 
@@ -76,7 +77,7 @@ def usd_value(chain_id: int, token: str, amount: int, decimals: int) -> Decimal 
 
 
 def _merged(chain_ids: Sequence[int]) -> dict[int, Mapping[str, ListedToken]]:
-    """Return each chain's tokens by address. Later providers add tokens, and prices that are missing."""
+    """Return each chain's tokens by address. Each further provider only adds missing tokens and missing prices."""
     providers = providers_in_order()
     available = _token_lists.lists(providers, frozenset(chain_ids))
     merged: dict[int, Mapping[str, ListedToken]] = {}
@@ -112,7 +113,7 @@ class _Refresh:
 
 
 class _TokenLists:
-    """The decoded lists of this process, which follow the cache. Thread-safe."""
+    """The decoded lists of this process, updated from the cache. Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: dict[Place, _Kept] = {}
@@ -155,7 +156,7 @@ class _TokenLists:
         return float("inf") if kept is None else max(time.time() - kept.made_at, 0.0)
 
     def _cached(self, places: Collection[Place]) -> dict[Place, _Kept]:
-        """Return the cached lists. Each is decoded once. If the cache is down, return those in memory."""
+        """Return the cached lists. Decode new ones. If the cache is down, return the lists in memory."""
         made = _cache.times(places)
         if made is not None:
             self._kept |= _cache.lists([place for place, at in made.items() if not self._has(place, at)])
@@ -168,7 +169,7 @@ class _TokenLists:
         return place in self._kept and self._kept[place].made_at == made_at
 
     def _refresh(self, provider: RoutingProvider, chain_ids: frozenset[int]) -> _Refresh | None:
-        """Return the running refresh of the provider's lists. Start one if none was tried recently."""
+        """Return the running refresh of the provider's lists. If none is running or was tried recently, start one."""
         with self._lock:
             running = self._running.get(provider.key)
             if running and not running.job.done():

@@ -47,7 +47,10 @@ class NoSigner(Exception):
 
 @dataclass(frozen=True)
 class Payer:
-    """The wallet that paid. If it is a contract, `is_contract_heard` allows it to confirm a signature (EIP-1271)."""
+    """The wallet that paid.
+
+    With `is_contract_heard`, the wallet may be a contract that confirms the signature (EIP-1271).
+    """
 
     chain: Chain
     address: str
@@ -107,9 +110,9 @@ def signing_chain(refund: Refund) -> Chain:
 def payer_of(refund: Refund) -> Payer:
     """Return the wallet that made all payments of the refund. It may sign. Raises ApiError `node_unavailable`.
 
-    Raises NoSigner if several wallets paid, or if one payment's sender is unknown. Anyone who sees the reference
-    can pay a small amount to the request, even through the same relayer. The sender of such an amount must not be
-    able to set the address for another wallet's payment.
+    Raises NoSigner if several wallets paid, or if one payment's sender is unknown. A stranger who sees the reference
+    can pay a small amount to the request, even through the customer's relayer. The stranger must not be able to set
+    the address for the customer's payment.
     """
     payers: list[Payer] = []
     for payment in signable_payments(refund):
@@ -153,13 +156,13 @@ def signable_payments(refund: Refund) -> list[Payment]:
 
 
 def _is_by_provider(payment: Payment) -> bool:
-    """Whether the payment is only a swap's delivery. Otherwise it may include other wallets' transfers."""
+    """Whether only a swap's delivery was credited. Other payments may include transfers of several wallets."""
     return payment.type == Payment.Type.SWAP and payment.bound_by == Payment.BoundBy.PROVIDER
 
 
 def _swapper(payment: Payment) -> list[Payer]:
-    """Return the route's wallet, if it sent the transaction itself. The wallet's own key must sign; a
-    contract can't.
+    """Return the route's wallet, if that wallet sent the transaction itself. The wallet must sign with its own key; a
+    contract can't sign for it.
 
     A transaction of several quotes has no route: its relayer may have added a quote for the relayer's own wallet.
     """

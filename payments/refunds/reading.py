@@ -62,7 +62,7 @@ def with_mark(refunds: QuerySet[Refund], is_simulated: bool) -> QuerySet[Refund]
 
 
 def with_status(refunds: QuerySet[Refund], status: Refund.Status) -> QuerySet[Refund]:
-    """Filter by status in the database. Must agree with `standing_of`."""
+    """Filter by status in the database. Keep this consistent with `standing_of`."""
     carried = Payment.objects.filter(request=OuterRef("carrier")).order_by()
     credited = carried.filter(status=Payment.Status.COMPLETED).values("request")
     received = Subquery(credited.annotate(total=Sum("amount_received")).values("total"))

@@ -20,8 +20,8 @@ from payments.requests.lifecycle import covering_payment, is_held, lock_request
 from payments.requests.transitions import insert_request, move_request, note
 from payments.requests.watching import tell_watchers
 
-# A refund never expires, but its carrier needs an expiry. `payments.refunds.watching` limits the search for the
-# transaction.
+# A refund never expires, but its carrier (the payment request that sends it) needs an expiry.
+# `payments.refunds.watching` limits the search for the transaction.
 _LIFETIME = timedelta(days=3650)
 _MAX_REFUNDS = 100
 _ADDRESS_FIELDS = ("recipient_address", "address_source", "carrier", "watched_from", "watched_until")
@@ -92,11 +92,10 @@ def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
 
 
 def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
-    """Store the merchant's address, instead of an earlier one if there is one. The same address again changes
-    nothing.
+    """Store the merchant's address, and replace an earlier one. The same address again changes nothing.
 
-    The previous address's carrier is cancelled, and kept by a cancelled refund of its own. A wallet may still pay
-    to it by an old wallet link. The search finds such a transfer, and reduces what is sent to the new address.
+    The carrier for the previous address is cancelled. A new, cancelled refund keeps it, because a wallet may still
+    pay to the previous address by an old link. If the search finds such a transfer, less is sent to the new address.
 
     Raises ApiError `refund_not_ready` if a transaction was built or sent, or if the refund is cancelled. Raises
     `refund_too_large` if the request can't have one more refund.
@@ -177,7 +176,7 @@ def reserve_to_send(carrier: PaymentRequest, *, actor: str) -> None:
         if covering_payment(carrier, moment):
             raise in_progress()
         require_left(refund)
-        # The clock of another machine may be ahead. A payment that it stored before must still count as earlier.
+        # `built_at` must not be earlier than a stored payment. A machine whose clock is ahead may have stored one.
         latest = carrier.payments.aggregate(at=Max("created_at"))["at"] or moment
         unsent = Refund.objects.filter(pk=refund.pk, cancelled_at__isnull=True)
         if unsent.update(built_at=max(moment, latest)) != 1:
@@ -202,8 +201,7 @@ def _require_unsent(current: RefundNow) -> None:
 def require_left(refund: Refund) -> None:
     """Raise ApiError `refund_too_large` if the other refunds don't leave enough for this one.
 
-    Too little can be left for a failed refund, which reserves nothing. Too little can also be left after a
-    reorganisation.
+    This can happen after a failed refund, because its amount is not reserved, and after a reorganisation.
     """
     left = _left_for(refund)
     if refund.amount > left:
@@ -221,15 +219,15 @@ def is_left(carrier: PaymentRequest) -> bool:
 
 
 def is_reserved(carrier: PaymentRequest) -> bool:
-    """Whether the refund's amount is reserved. Then its transaction can be sent without building it again."""
+    """Whether the refund's amount is reserved. If so, its transaction can be sent without building it again."""
     return now([refund_of(carrier)])[0].standing.is_open
 
 
 def _left_for(refund: Refund) -> int:
-    """Return how much the refund can still send. The other refunds of the same request and payment come
-    first.
+    """Return how much the refund can still send. The amounts of the other refunds of the same request and payment are
+    deducted first.
 
-    What was sent to an earlier address of this refund is deducted.
+    The amount that was sent to earlier addresses of this refund is deducted.
     """
     possible = refundable(refund.request).without(refund.pk)
     due = max(refund.amount - possible.taken_by_moved(refund.pk), 0)
@@ -246,7 +244,10 @@ def _require_ended(request: PaymentRequest) -> None:
 
 
 def _credited(request: PaymentRequest) -> list[str]:
-    """Return the ids of the payments that were credited so far. Only their wallets may set the address."""
+    """Return the ids of the payments that were credited so far.
+
+    Only the wallets that made these payments may set the address.
+    """
     credited = request.payments.filter(status=Payment.Status.COMPLETED)
     return list(credited.order_by("created_at", "id").values_list("pk", flat=True))
 
@@ -259,7 +260,7 @@ def is_address_changeable(current: RefundNow) -> bool:
 
 
 def _require_changeable(current: RefundNow) -> None:
-    """Raise ApiError `refund_not_ready` if the refund has ended, or if a wallet may have signed for the address."""
+    """Raise ApiError `refund_not_ready` if the refund has ended, or if a wallet may have signed its transaction."""
     standing = current.standing
     if is_address_changeable(current):
         return
@@ -276,7 +277,7 @@ def _require_changeable(current: RefundNow) -> None:
 
 
 def _set_carrier_aside(refund: Refund, carrier: PaymentRequest, *, actor: str) -> None:
-    """Cancel the locked carrier. Create a cancelled refund that keeps it and its address."""
+    """Cancel the locked carrier, and move it with its address to a new, cancelled refund."""
     refunds = Refund.objects.filter(request=refund.request_id).count()
     if refunds >= _MAX_REFUNDS:
         raise _too_large(refund.request, 0, refunds)
@@ -342,7 +343,7 @@ def _locked(refund: Refund) -> Refund:
 
 
 def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *, actor: str) -> None:
-    """Set the address. Create the carrier: the request that sends the refund there."""
+    """Set the address, and create the carrier: the payment request that sends the refund to this address."""
     request, moment = refund.request, timezone.now()
     refund.recipient_address = address
     refund.address_source = source

@@ -1,7 +1,7 @@
 """Limit how long the chain is searched for a refund's transaction.
 
-A refund never expires, so the search needs a limit of its own. Building the transaction extends it to 30 days from
-then, and so does reading the refund on its page or by the API. A transaction that is sent later counts once its
+A refund never expires, so the search needs a limit of its own. The search ends 30 days after the transaction was last
+built, or the refund was last read on its page or by the API. If the transaction is sent later, it counts once its
 hash is submitted.
 """
 
@@ -27,7 +27,7 @@ def keep_watching(refund: Refund) -> None:
         return
     row = Refund.objects.filter(pk=refund.pk)
     is_over = Q(watched_until__isnull=True) | Q(watched_until__lt=moment)
-    # A search that has ended starts again at the current block. Searching all blocks since then would delay the
+    # A search that has ended starts again at the current block. A search of the blocks in between would delay the
     # merchant's other payments.
     if not row.filter(is_over).update(watched_from=moment, watched_until=until):
         row.filter(watched_until__lt=until).update(watched_until=until)

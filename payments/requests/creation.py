@@ -28,7 +28,8 @@ class Price:
 
 
 DEFAULT_LIFETIME = timedelta(hours=1)
-# The rate is fixed when the request is created. In a longer time, the customer could wait for a better rate.
+# The rate is fixed when the request is created. With a longer lifetime, the customer could wait until the market
+# moves in their favour.
 MAX_PRICED_LIFETIME = timedelta(seconds=900)
 
 

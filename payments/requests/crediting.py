@@ -1,7 +1,7 @@
 """Decide which event a credited payment sends, and whether it completes its request.
 
-A request is paid in full if `PaymentRequest.net` covers its amount. Only a credit or the merchant's acceptance
-completes it.
+A request is paid in full if `PaymentRequest.net` covers its amount. Only a credited payment or the merchant's
+acceptance completes a request.
 """
 
 from datetime import datetime, timedelta
@@ -22,8 +22,8 @@ PRICE_GRACE = timedelta(seconds=120)
 def is_after_price(request: PaymentRequest, payment: Payment, paid_at: datetime) -> bool:
     """Whether the transfer came too late for the request's price.
 
-    Then only the merchant's acceptance completes the request. Otherwise, the customer could wait and pay only if
-    the old price has become a good one.
+    A late transfer completes the request only if the merchant accepts it. Otherwise, the customer could wait, and pay
+    only if the market has moved in their favour.
     """
     return (
         request.price is not None and not payment.accepted_by and paid_at > request.expires_at + PRICE_GRACE
@@ -52,9 +52,9 @@ def credit(request: PaymentRequest, payment: Payment) -> EventType:
 def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
     """Return the part of `net` that can complete the request without acceptance, in base units.
 
-    Payments after the price expired count only if they were accepted. Otherwise the customer could send one unit in
-    time, without submitting it, and watch the market. If the market moves in the customer's favour, the
-    customer could pay the rest and submit the unit to complete the request.
+    Payments after the price expired count only if they were accepted. Otherwise the customer could send one base unit
+    in time, keep its hash back, and watch the market. After a move in their favour, the customer could pay the rest
+    and submit the hash to complete the request.
     """
     if request.price is None or not had_payments:
         return request.net
@@ -68,7 +68,7 @@ def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
 def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime) -> dict[str, Any]:
     """Return the columns to store for a credited request. For its completion, see `completion_columns`.
 
-    If the request is now paid in full, but in part too late for its price, the merchant gets an e-mail.
+    If the request is now paid in full, but some payments came too late for its price, the merchant gets an e-mail.
     """
     columns: dict[str, Any] = {"amount_paid": request.amount_paid}
     if request.price is not None and request.can_be_accepted and not completes(request, event_type):

@@ -20,8 +20,8 @@ from webhooks.models import Event
 def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) -> NewEvent | None:
     """Return the event of a credited payment: `payment.succeeded`, `payment.partially_paid` or `payment.overpaid`.
 
-    A request has at most one `payment.succeeded`. A payment has at most one of the other two events. For a
-    refund's carrier, the event is `refund.completed`, or None until the whole refund was sent.
+    A request has at most one `payment.succeeded`. A payment has at most one of the other two events. For a refund's
+    carrier, return None until the whole refund was sent, and then `refund.completed`.
     """
     if request.is_refund:
         return refund_completed_event(type_, request, payment)
@@ -39,7 +39,10 @@ def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
 
 
 def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> None:
-    """Record that a reorganisation removed a completed payment's block. If `reorged` is false, the block is back."""
+    """Record that a reorganisation removed a completed payment's block.
+
+    If `payment.reorged` is false, the block is back.
+    """
     event = _event(
         EventType.PAYMENT_REORGED,
         request,
@@ -52,11 +55,11 @@ def record_reorged(request: PaymentRequest, payment: Payment, now: datetime) -> 
 
 
 def failed_event(request: PaymentRequest, payment: Payment) -> NewEvent | None:
-    """Return `payment.failed`. Each failure of a payment has one. The event's `amount` is the amount that was
-    due.
+    """Return `payment.failed`. Each failure of a payment has its own event. The event's `amount` is the amount that
+    was due.
 
-    Anyone with the checkout's URL can submit unbound transactions. So a request has only one event for all of them:
-    the others return None. For a refund's carrier, the event is `refund.failed`.
+    Anyone with the checkout's URL can submit unbound transactions. So a request has only one event for all of them.
+    Return None for the others. For a refund's carrier, the event is `refund.failed`.
     """
     if request.is_refund:
         return refund_failed_event(request, payment, _failure_key(payment))

@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 Status = PaymentRequest.Status
 
-# How long bound unmined transactions keep a request open, counted from the first one. In a longer time, a payer could
-# keep a price for free and decide later.
+# How long bound unmined transactions keep a request open, counted from the first one. If this were longer, a payer
+# could keep a price for free and decide later.
 UNMINED_HOLD = timedelta(minutes=15)
 # How long hashes that no node has seen keep a request open, counted from the first one.
 UNSEEN_HOLD = timedelta(minutes=2)
@@ -88,11 +88,12 @@ def _lockable() -> QuerySet[PaymentRequest]:
 def is_held(request: PaymentRequest, now: datetime) -> bool:
     """Whether an open payment keeps the request from expiring or being cancelled.
 
-    - A mined and bound transaction does, until its payment is decided.
-    - A swap that its provider knows does, for at most 24 hours.
-    - Unmined transactions do for 15 minutes in total, if a node has seen them and their own content binds them.
-    - Hashes that no node has seen do for 2 minutes in total, because nodes may learn of a new transaction late.
-    - A proposal doesn't, because other signers may execute it at any time.
+    - A mined and bound transaction keeps it open until the payment is decided.
+    - A swap that its provider knows keeps it open for at most 24 hours.
+    - Unmined transactions keep it open for 15 minutes in total, if a node has seen them and their own content binds
+      them.
+    - Hashes that no node has seen keep it open for 2 minutes in total, because nodes may learn of a transaction late.
+    - A proposal doesn't keep it open, because other signers may execute it at any time.
     """
     payments = list(request.payments.select_related("lookup"))
     open_payments = [payment for payment in payments if payment.is_open]
@@ -164,7 +165,7 @@ def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> boo
 def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:
     """If open payments together cover the remaining amount, return one of them.
 
-    Only bound payments count: mined ones, and unmined ones that a node has seen while they keep the request open.
+    Only bound payments count. An unmined one must have been seen by a node, and must still keep the request open.
     Anyone can submit a hash that no node knows, or a transaction that pays another recipient.
     """
     payments = list(request.payments.select_related("quote"))

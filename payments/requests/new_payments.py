@@ -30,8 +30,8 @@ def create_payment(
     """Store a payment of the locked request, and the lookup of its transaction. The lookup is due now by default.
 
     If the transaction is a proposal, `transaction_hash` is the proposal's id, and `proposed_by` is the account that
-    will execute it. If there is no hash, `looked_up` has the columns of the lookup. A simulated payment marks its
-    request as simulated.
+    will execute it. `looked_up` sets further columns of the lookup, or other values than the usual ones. A simulated
+    payment marks its request as simulated.
     """
     now = timezone.now()
     due: dict[str, Any] = {"next_check_at": next_check_at or now, "transaction_hash": transaction_hash}

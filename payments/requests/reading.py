@@ -69,7 +69,7 @@ def list_own(merchant_id: uuid.UUID, conditions: Mapping[str, Any], cut: Cut) ->
 def _list_query(
     lookups: tuple[str, ...], is_simulated: bool | None, backwards: bool, has_edge: bool, count: int
 ) -> CompiledQuery[PaymentRequest]:
-    # In SQL, a boolean condition has no parameter. So each of its values needs a compiled query of its own.
+    # Django writes a boolean condition into the SQL, not as a parameter. So True and False need separate queries.
     flags = {} if is_simulated is None else {"is_simulated": is_simulated}
 
     def build(merchant: uuid.UUID, **values: Any) -> QuerySet[PaymentRequest]:
@@ -91,8 +91,8 @@ def with_catalogue(requests: list[PaymentRequest]) -> list[PaymentRequest]:
     chains = {each: chain_by_id(each) for each in {request.chain_id for request in requests}}
     merchants = {each: merchant_by_id(each) for each in {request.merchant_id for request in requests}}
     for request in requests:
-        # Set the cache: assignment is slower, because it checks each value. A page of a hundred requests sets
-        # three hundred.
+        # Write to Django's cache of related objects. Assigning them is slower, because Django checks each one, and a
+        # page of a hundred requests has three hundred.
         request._state.fields_cache.update(
             token=tokens[request.token_id],
             chain=chains[request.chain_id],

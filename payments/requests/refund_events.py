@@ -15,8 +15,7 @@ _COMPLETING = (EventType.PAYMENT_SUCCEEDED, EventType.PAYMENT_OVERPAID)
 def refund_completed_event(type_: EventType, carrier: PaymentRequest, payment: Payment) -> NewEvent | None:
     """Return `refund.completed` if the payment completes the carrier. Return None for any other credit.
 
-    If the refund is paid a second time, there is no second event. There is one if a reorganisation removed the
-    first payment.
+    If the refund is paid a second time, there is no second event, unless a reorganisation removed the first payment.
     """
     if type_ not in _COMPLETING or carrier.amount_paid - (payment.amount_received or 0) >= carrier.amount:
         return None

@@ -193,7 +193,7 @@ def note(row: PaymentRequest | Payment, reason: str, *, actor: str) -> None:
 
 
 def start_processing(payments: Iterable[Payment]) -> None:
-    """Set the pending ones of the locked payments to `processing`."""
+    """Set pending payments to `processing`. The payments must be locked."""
     pending = [Move(payment) for payment in payments if payment.status == Payment.Status.PENDING]
     move_payments(pending, Payment.Status.PROCESSING, actor="verification")
 

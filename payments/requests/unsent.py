@@ -12,7 +12,7 @@ DROPPED = "The merchant cancelled the request before the signed transfer was sen
 def drop_unsent(
     request: PaymentRequest, now: datetime, *, actor: str = "cancellation", message: str = DROPPED
 ) -> None:
-    """Fail the locked request's payments whose signed transfer no node can have.
+    """Fail the locked request's payments whose signed transfer was not sent to any node.
 
     A transaction is stored before it is sent. So if no transaction is stored, none was sent.
     """

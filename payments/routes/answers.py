@@ -16,7 +16,7 @@ class NoRoute:
 
 @dataclass(frozen=True)
 class Built:
-    """What the wallet has to sign, and how that binds the payment.
+    """The data for the wallet to sign, and how the payment will be bound.
 
     Usually it is an unsigned `transaction`. With `proof_message`, the wallet signs that message too. With
     `typed_data` there is no transaction: the wallet signs the data. On Solana, the wallet signs the transaction of

@@ -18,13 +18,14 @@ from payments.routes.refusals import (
     require_switched_on,
 )
 
-# A second approval can't be simulated before the first is mined. Known tokens use a quarter of this gas.
+# The gas limit of a second approval, which can't be simulated before the first is mined. Known tokens use a quarter
+# of it.
 _UNSIMULATED_GAS = 200_000
 
 
 @dataclass(frozen=True)
 class Approval:
-    """The allowance that a route's spender has and the one it needs, in base units of the route's token.
+    """The spender's current allowance and the allowance that the route needs, in base units of the route's token.
 
     `transactions` are unsigned and must be sent in order; there are none unless `is_required`. `spender` is None if
     no approval is needed: for direct routes, native coin and Solana.

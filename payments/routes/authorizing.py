@@ -50,7 +50,8 @@ def accept(
 ) -> tuple[Payment, bool]:
     """Store what the payer signed for this built route: a `signature`, or a whole transaction (`text`).
 
-    Raises the ApiErrors of `accept_signature`. Raises `parameter_invalid` if this chain needs the other one.
+    Raises the ApiErrors of `accept_signature`. A chain accepts only one of the two. Raises `parameter_invalid` for
+    the other.
     """
     is_cosigned = terms.cosigning_of(route.chain) is not None
     if text is not None and not is_cosigned:
@@ -200,7 +201,7 @@ def _found(client: ChainClient, authorization: Authorization) -> tuple[Payment, 
 
 
 def _require_possible(request: PaymentRequest, authorization: Authorization, now: datetime) -> None:
-    """Raise ApiError unless the authorization pays the whole unpaid rest, in time, and may be sponsored."""
+    """Raise ApiError if the authorization doesn't pay the whole unpaid rest, is too late, or may not be sponsored."""
     require_payable(request, now, allow_parallel=False)
     require_switched_on(request, request.token)
     if authorization.amount != request.amount_remaining:
@@ -238,8 +239,8 @@ def _require_covered(authorization: Authorization, balance: int) -> None:
     """Raise ApiError if the payer's balance doesn't cover this transfer and all others that are signed but not
     mined.
 
-    A signature costs nothing. If a payer could sign many transfers with money for one, all but one would fail at
-    our cost.
+    A signature costs nothing. Without this check, a payer with money for one transfer could sign many. All but one
+    would fail at our cost.
     """
     signed = Authorization.objects.filter(
         token=authorization.token, payer=authorization.payer, signed_at__isnull=False, ended_at__isnull=True
@@ -312,7 +313,7 @@ def _store(
 
 
 def _require_same(stored: Authorization, signed: PayerSigned | None) -> None:
-    """Raise ApiError if the payment has another transaction than this one."""
+    """Raise ApiError if a different transaction is stored for the payment."""
     if signed is not None and bytes(stored.transaction or b"") != signed.transaction:
         raise _in_progress() if stored.is_live else expired()
 

@@ -23,8 +23,8 @@ def require_possible(route: Route) -> None:
 def require_bindable(route: Route, client: ChainClient) -> None:
     """Raise ApiError if nodes can't find the swap's call in a batch of this wallet. Raises ChainError.
 
-    Traces show every call. Without traces, the calls of a wallet are known only if its contract code is listed.
-    Which of these calls moved the tokens remains unknown, so a swap on one chain can't be verified.
+    Traces show every call. Without traces, the calls of a wallet are known only if its contract code is listed. Even
+    then, nodes don't show which call moved the tokens, so a swap within one chain can't be verified.
     """
     if client.can_prove_internal_transfers():
         return

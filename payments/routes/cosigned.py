@@ -15,7 +15,7 @@ from payments.sponsoring.offers import store_authorization
 
 logger = logging.getLogger(__name__)
 
-# A transaction that is valid for fewer blocks is built again, because wallets and customers need time.
+# If a transaction is valid for fewer blocks than this, it is built again: the customer needs time to sign it.
 BLOCKS_TO_SIGN = 75
 _SIGNED = "This route's transaction was signed already. Request routes again."
 

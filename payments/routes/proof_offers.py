@@ -1,4 +1,4 @@
-"""Offer a message for a manual transfer: the wallet signs it before it sends the transfer, and so binds it."""
+"""Offer a message that binds a manual transfer: the wallet signs the message before it sends the transfer."""
 
 from django.conf import settings
 from django.utils import timezone
@@ -16,8 +16,9 @@ from payments.verification.quote_evidence import current_proofs
 def offer_proof(request: PaymentRequest, *, wallet_address: str) -> Route:
     """Create a direct route with a message that this wallet signs before a manual transfer.
 
-    No transaction is built, so the wallet needs no coin for the fee yet. If it is a contract, another account may
-    pay the fee. Raises ApiError if the request can't be paid now, the wallet holds too little, or no node responds.
+    The wallet's coin for the fee is not checked, because no transaction is built. If the wallet is a contract,
+    another account may pay the fee. Raises ApiError if the request can't be paid now, the wallet holds too little, or
+    no node responds.
     """
     require_payable(request, timezone.now(), allow_parallel=False)
     token, client = request.token.contract_address, get_client(request.chain)
@@ -40,5 +41,5 @@ def offer_proof(request: PaymentRequest, *, wallet_address: str) -> Route:
 
 
 def current_proof(route: Route) -> PayerProof | None:
-    """Return the route's proof if it still covers new transfers of its wallet."""
+    """Return the route's proof if it is still valid for new transfers of the wallet."""
     return current_proofs().filter(route=route, not_after__gt=timezone.now()).first()

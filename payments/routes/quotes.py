@@ -33,7 +33,8 @@ def quote_request(
 ) -> Wanted:
     """Return the quote request: exactly the unpaid rest for the merchant's wallet, paid with this wallet's token.
 
-    `asked_by` is the address of the client whose share of the provider's quota is used. Our own quotes have none.
+    `asked_by` is the address of the client whose share of the provider's quota is used. If it is empty, no share is
+    used.
     """
     shares: tuple[Share, ...] = ()
     if asked_by:

@@ -42,11 +42,12 @@ def find_routes(
     """Return the routes that pay exactly the unpaid rest with `token` of this wallet.
 
     - The requested token has a direct route. If the operator may pay the network fee, it has a sponsored route too.
-    - Other tokens need quotes of the routing providers. The client `asked_by` has a share of their quotas.
+    - Other tokens need quotes of the routing providers. The quotes count towards the quota share of the client
+      `asked_by`.
     - If the requested token or its chain is inactive, there are no routes.
 
     Raises ApiError if the request is not active, or if an open payment covers the unpaid rest (unless
-    `allow_parallel`). Also if a needed feature is switched off, or if no provider or node responds.
+    `allow_parallel`). Raises ApiError also if a needed feature is switched off, or if no provider or node responds.
     """
     now = timezone.now()
     require_payable(request, now, allow_parallel=allow_parallel)
@@ -99,8 +100,8 @@ def build_transaction(
     - If a new quote is needed, the client `asked_by` uses its share of the quota.
     - A refund's amount is reserved. The history names `actor`.
 
-    Raises ApiError if the request can't be paid, if the route no longer fits, or if `binding` is not possible. Also
-    if the wallet lacks funds or gas, if the transaction would fail, or if no node or provider responds.
+    Raises ApiError if the request can't be paid, if the route no longer fits, or if `binding` is not possible. Raises
+    ApiError also if the wallet lacks funds or gas, if the transaction would fail, or if no node or provider responds.
     """
     require_binding(route, binding)
     if is_batch:
@@ -122,7 +123,7 @@ def build_transaction(
         raise refused(route, refusal) from refusal
     except ChainError as error:
         raise no_node(route.chain) from error
-    # Check again: nodes and providers took seconds, but a switch must work within one.
+    # Check the switches again: the calls above took seconds, but a switch must take effect within one second.
     require_switched_on(route.request, route.token)
     if route.request.is_refund:
         reserve_to_send(route.request, actor=actor)

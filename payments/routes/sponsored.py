@@ -13,10 +13,10 @@ from payments.routes.refusals import expired, require_valid_recipient, unavailab
 from payments.sponsoring import budgets, terms
 from payments.sponsoring.offers import store_authorization
 
-# A signature may be used by others before it is submitted here. The chain is first searched for it after this time.
+# Others may use a signature before it is submitted here. So the chain is searched for its use, first after this time.
 FIRST_CHECK = timedelta(seconds=30)
-# The search begins this many blocks earlier, because a reorganisation can move a later transaction into an earlier
-# block.
+# The search begins this many blocks before the current one, because a reorganisation can move a later transaction
+# into an earlier block.
 SEARCHED_BEFORE = 64
 
 
@@ -28,7 +28,8 @@ def offer_sponsored(request: PaymentRequest, wallet_address: str, now: datetime)
     if not terms.is_allowed(request) or request.expires_at - now < terms.LEFT_TO_BUILD:
         return None
     sponsor, recipient = terms.address_of(request.chain), request.recipient_address
-    # A transfer to one's own account would cost a fee and pay nothing. The operator's own money never pays.
+    # A transfer to the sender's own account would cost a fee and pay nothing. The operator's account is never the
+    # payer.
     if wallet_address in (sponsor, recipient) or sponsor == recipient:
         return None
     day = now.astimezone(UTC).date()

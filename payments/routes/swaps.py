@@ -32,8 +32,8 @@ from payments.routes.tokens import store_token
 logger = logging.getLogger(__name__)
 
 QUOTE_LIFETIME = timedelta(seconds=45)
-# The extra native amount changes with every block. The extra amount may exceed the amount that the customer saw
-# by this much.
+# The native coin that a route takes in addition changes with every block. It may exceed the amount that the customer
+# saw by this much.
 MAX_EXTRA_GROWTH_PERCENT = 10
 
 Client = Callable[[Chain], ChainClient]
@@ -104,7 +104,7 @@ def build_swap(route: Route, client: Client, *, is_batch: bool = False, asked_by
     if not unchanged.filter(chain__is_active=True, token__is_active=True).exists():
         raise expired()
     now = timezone.now()
-    # Store it before the response is sent: the transaction is bound, even if the response is lost.
+    # Store this before the response is sent, so that the transaction is bound even if the response is lost.
     Quote.objects.filter(pk=quote.pk).update(built_at=now, watched_until=request.expires_at)
     Route.objects.filter(pk=route.pk).update(built_at=now)
     return Built(transaction, Payment.BoundBy.PROVIDER)
@@ -140,7 +140,7 @@ def _max_extra(route: Route) -> int:
 
 
 def _fresh_quote(route: Route, asked_by: str) -> Quote:
-    """Return the newest quote, or a new one if that is too old. Raises ApiError if the new one costs more."""
+    """Return the newest quote. If it is too old, request a new one. Raises ApiError if the new one costs more."""
     newest = route.quotes.first()
     if newest is None:
         raise expired()

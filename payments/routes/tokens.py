@@ -1,9 +1,9 @@
 """Tokens that customers can pay with but merchants can't request. A provider lists them, and the catalogue doesn't.
 
 The first route from such a token stores an inactive row with the tag `listed`, because routes and payments need a
-row. A listed token is in no list, payment request or admin choice. The token's decimals come from its contract,
-since amounts depend on them. The symbol and the name come from the provider's list. `load_catalogue` may turn a
-listed token into a token of the catalogue.
+row. The API's lists of tokens and the admin's choices leave such tokens out, and payment requests can't use them. The
+token's decimals come from its contract, since amounts depend on them. The symbol and the name come from the
+provider's list. `load_catalogue` may turn a listed token into a token of the catalogue.
 """
 
 import unicodedata

@@ -11,7 +11,7 @@ from payments.requests.lifecycle import expire_request, is_held
 from payments.requests.new_payments import mark_simulated
 from payments.sandbox.facts import ACTOR
 
-# A simulated payment has a block time a few seconds ago. The price must have expired before that.
+# The block time of a simulated payment is a few seconds in the past. The price must expire before that time.
 _A_MOMENT = timedelta(seconds=60)
 
 

@@ -14,7 +14,8 @@ from payments.verification.evidence import ChainCheck
 
 ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"
-# The invented reference of another request. A transfer with this and the request's own reference is ambiguous.
+# The invented reference of another request. A transfer that carries both this reference and the request's own is
+# ambiguous.
 FOREIGN_REFERENCE = HASH_PREFIX
 
 
@@ -78,7 +79,10 @@ def check(
     *,
     is_deep: bool = True,
 ) -> ChainCheck:
-    """Block 0 is final. If `is_deep` is False, at least one confirmation is missing."""
+    """Return a check in which block 0 is final.
+
+    If `is_deep` is False, block 0 lacks at least one confirmation instead.
+    """
     finality = Finality.parse(request.chain.confirmations)
     needed = finality.confirmations or 1
     if is_deep:

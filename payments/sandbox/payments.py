@@ -74,7 +74,7 @@ def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) 
 def leave_unbound(
     request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | None = None
 ) -> Payment:
-    """Fail a payment whose money arrived, but which nothing binds. Only the merchant can accept it."""
+    """Fail a payment whose transfer arrived, but is not bound to the request. Only the merchant can accept it."""
     attempt = lease(request, why, payment)
     own = bytes(request.reference)
     evidence = Evidence(reference=own, foreign=frozenset({facts.FOREIGN_REFERENCE}))

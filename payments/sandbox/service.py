@@ -101,7 +101,7 @@ def _decide(request: PaymentRequest, outcome: Outcome, why: str, payment: Paymen
 
 
 def _end(request: PaymentRequest, outcome: Outcome, why: str) -> None:
-    """Expire the request. For `paid_late`, pay it afterwards with a new payment."""
+    """Expire the request. For `paid_late`, then add a payment of the unpaid rest."""
     if outcome == Outcome.EXPIRED:
         expire(request)
         return
@@ -112,8 +112,8 @@ def _end(request: PaymentRequest, outcome: Outcome, why: str) -> None:
 def _undo(request: PaymentRequest, why: str, payment_id: str | None) -> None:
     """Flag a payment as reorged.
 
-    With `payment_id`, the payment with this id is flagged. Without an id, a new payment of the unpaid rest is
-    flagged or, if nothing is left to pay, the newest payment.
+    With `payment_id`, the payment with this id is flagged. Without an id, the unpaid rest is paid first, and that
+    payment is flagged. If nothing is left to pay, the newest payment is flagged.
     """
     credited = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=False)
     if payment_id is not None:

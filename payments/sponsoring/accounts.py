@@ -1,7 +1,8 @@
 """Check the balances of the gas accounts, and store them for `/metrics` and the portal. A periodic task.
 
-Otherwise a balance is stored only while a transaction waits. If an account has too little coin, no sponsored route
-is offered. Then nothing waits, and without this task the balance would never change again.
+Workers that send transactions store the balance too, but only while a transaction waits. If an account has too little
+coin, no sponsored route is offered, so no transaction waits. Without this task, the stored balance would then never
+change again.
 """
 
 import logging

@@ -25,7 +25,7 @@ _FINAL = Finality.parse("finalized")
 
 
 class CosignedPass(Pass):
-    """One pass: handle an account's transactions, and the payers' transactions that wait for its signature."""
+    """One pass: handle an account's transactions, and payers' transactions that wait for the account's signature."""
 
     def __init__(
         self,
@@ -45,8 +45,8 @@ class CosignedPass(Pass):
         """Do what is due. Return the columns to store in the account. Raises ChainError."""
         waiting = self._end_decided()
         balance = self._client.balances(self._account.address, [""]).get("")
-        # New transactions come first. Transactions that no node accepts don't count, because they could block all
-        # others.
+        # Send new transactions first. Only transactions that a node accepted count towards the maximum: otherwise,
+        # the others could block all new ones.
         accepted = sum(relay.sent_at is not None and _postponed_at(relay) is None for relay in waiting)
         self._relay_next(waiting, MAX_WAITING - accepted)
         for relay in self._to_send_again(waiting):
@@ -76,7 +76,7 @@ class CosignedPass(Pass):
             Authorization.objects.filter(pk=authorization.pk).update(postponed_at=None)
 
     def _end_decided(self) -> list[Relay]:
-        """End transactions that are in final blocks, with their cost, and those that can't be mined any more.
+        """End transactions that are in final blocks, and store their cost. End those that can't be mined any more.
 
         Return the transactions that are in no block.
         """
@@ -95,14 +95,14 @@ class CosignedPass(Pass):
         return waiting
 
     def _decide(self, relay: Relay, snapshot: Snapshot) -> bool:
-        """End the transaction if it is final or dead. Return False if it is in no block and may still land."""
+        """End the transaction if it is final or dead. Return False if it is in no block but may still be mined."""
         hash_ = relay.hashes[0]
         facts = snapshot.transactions.get(hash_)
         if facts is not None and facts.block is not None:
             if _FINAL.is_reached(facts, snapshot.head):
                 self._end(relay, succeeded=facts.succeeded, fee=facts.network_fee)
             elif not facts.succeeded:
-                # The failure counts against the payer now: many more could fail before this one is final.
+                # Count the failure against the payer now: many more transactions could fail before this one is final.
                 Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
             return True
         if hash_ in snapshot.contradicted:

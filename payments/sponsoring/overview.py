@@ -20,7 +20,7 @@ STUCK_AFTER = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Waiting:
-    """How many rows wait, and since when the oldest of them waits."""
+    """The number of waiting rows, and the time since which the oldest one has waited."""
 
     number: int = 0
     since: datetime | None = None

@@ -1,4 +1,4 @@
-"""The part of a pass over a gas account's transactions that all chains share: lease, storing, sending and cost."""
+"""A pass handles a gas account's transactions. This part is the same on all chains: lease, storing, sending, cost."""
 
 import logging
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 PAUSE_POSTPONED = timedelta(seconds=5)
 LONGEST_PAUSE_POSTPONED = timedelta(minutes=1)
-# The pause grows with the age of the signature: from 100 seconds on, it is this part of it.
+# The pause is the age of the signature divided by this number, but at least PAUSE_POSTPONED.
 _PART_OF_AGE = 20
 MAX_WAITING_OF_PAYER = 4
 MAX_CONSIDERED = 200
@@ -41,8 +41,9 @@ class LeaseLost(Exception):
 def unsent(chain: Chain) -> QuerySet[Authorization]:
     """Return the authorizations that wait for a transaction: their first one, or another one after a failure.
 
-    A signature can be used after its transaction failed in a block, unless the payer signed that whole transaction. It
-    waits until that block is deep and the failure's cost is known. Failures bar the payer, so there are few.
+    A signature can be used after its transaction failed in a block, unless the payer signed that whole transaction. A
+    new transaction must wait until that block is deep and the cost of the failure is known. Failures bar the payer,
+    so there are few such authorizations.
     """
     signed = Authorization.objects.filter(chain=chain, signed_at__isnull=False, ended_at__isnull=True)
     relays = Relay.objects.filter(authorization=OuterRef("pk"))
@@ -53,7 +54,7 @@ def unsent(chain: Chain) -> QuerySet[Authorization]:
 
 
 class Pass(ABC):
-    """One pass: handle an account's transactions, and the authorizations that wait for one.
+    """One pass: handle an account's transactions, and the authorizations that wait for a transaction.
 
     `_key` is the account's private key. `_key` is "" if the operator has replaced the key.
     """
@@ -80,8 +81,8 @@ class Pass(ABC):
     def _relay_next(self, waiting: Sequence[Relay], room: int) -> None:
         """Send transactions of at most `room` authorizations.
 
-        Each payer may have only a few unmined transactions. A payer who empties their account makes all of them
-        fail at once.
+        Each payer may have only a few unmined transactions, because all of them fail if the payer empties the
+        account.
         """
         if not self._key:
             self._hand_over()
@@ -108,7 +109,7 @@ class Pass(ABC):
             GasAccount.objects.filter(pk=successor.pk, next_look_at=None).update(next_look_at=self._now())
 
     def _next(self) -> QuerySet[Authorization]:
-        """Return the authorizations to send, new ones first. One that can't be sent must not delay others."""
+        """Return the authorizations to send. Postponed ones come last, so that they don't delay the others."""
         first = F("postponed_at").asc(nulls_first=True)
         return unsent(self._chain).order_by(first, "signed_at")
 
@@ -199,7 +200,7 @@ class Pass(ABC):
         return request, stored
 
     def _point_to(self, authorization: Authorization, transaction_hash: str) -> None:
-        """Let the payment follow its newest transaction, unless the authorization was used by another one."""
+        """Let the payment follow this newest transaction, unless another transaction has used the authorization."""
         payment = Payment.objects.select_related("lookup").get(pk=authorization.payment_id)
         if payment.is_open and payment.lookup.block_number is None:
             follow(payment, transaction_hash, self._now())

@@ -4,12 +4,13 @@ Only one worker at a time leases the account's row. So no nonce is left out, and
 
 1. The worker stores the next nonce, the signed bytes and the payment's hash in one database transaction.
 2. Then it sends the bytes. If it crashes, another worker sends the same bytes.
-3. If the transaction is not mined in time, the worker signs it again with higher fees, and stores it before sending it.
-   If the authorization can't be used any more, an empty transaction with the same nonce is sent instead. If the request
-   was paid otherwise before the transaction was first sent, that happens at once.
+3. If the transaction is not mined in time, the worker signs it again with higher fees, and stores it before sending
+   it. If the authorization can't be used any more, an empty transaction with the same nonce is sent instead. The
+   empty transaction is sent at once if the request was paid otherwise before the transaction was first sent.
 
-A transaction ends when it, or another one with its nonce, is as deep as the chain requires. If it failed, its
-authorization gets another one, as long as a simulation succeeds, the budget has room and the payer is not barred.
+A transaction ends when its nonce was used in a block that is as deep as the chain requires. If the transaction
+failed, a new one is sent for its authorization, as long as a simulation succeeds, the budget has room and the payer
+is not barred.
 
 Solana has no nonces. There, the account only adds its signature to the payer's transaction (see `cosigned`).
 """
@@ -150,13 +151,17 @@ class _Pass(Pass):
             if not done.succeeded:
                 self._postpone(relay.authorization)
         elif done is not None and not done.succeeded:
-            # The failure counts against the payer now: many more could fail before this one is deep enough.
+            # Count the failure against the payer now: many more transactions could fail before this one is deep
+            # enough.
             Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
         elif done is None and not snapshot.contradicted.intersection(relay.hashes):
             self._end_foreign(relay)
 
     def _end_foreign(self, relay: Relay) -> None:
-        """Our own may be on its way: a worker may have sent it, and crashed before it stored that."""
+        """End a transaction whose nonce was used by an unknown one.
+
+        Wait first, because nodes may still find ours: a worker may have sent it, and crashed before it stored that.
+        """
         if self._now() - relay.signed_at > terms.LIFETIME:
             logger.error("nonce %d of %s was used by others with its key", relay.nonce, self._account)
             self._end(relay, succeeded=None, fee=None)
@@ -231,7 +236,7 @@ class _Pass(Pass):
         return relay
 
     def _must_not_be_sent(self, relay: Relay) -> bool:
-        """Whether no node accepted the transfer yet, and it is not needed any more."""
+        """Whether the transfer is not needed any more, and no node has accepted it yet."""
         authorization = relay.authorization
         is_empty = relay.unsigned.get("to") == self._account.address
         is_needed = authorization is not None and _is_needed(authorization, authorization.request)
@@ -288,8 +293,8 @@ class _Pass(Pass):
             reserved, spent = stored.cost or 0, _spent(stored)
             cost = max(spent + self._rules.max_cost(unsigned) + data_fee, reserved)
             if cost > reserved and not budgets.may_reserve(request, cost, stored.day, besides=stored.pk):
-                # The budget has no room for more, so send it for the cost that was reserved. If that is too little,
-                # don't send it: it would delay every later nonce.
+                # The budget has no room for more, so limit the fees to the reserved cost. If that is too little,
+                # don't send the transaction: it would delay every later nonce.
                 capped = self._rules.capped(unsigned, reserved - spent - data_fee)
                 if capped is None:
                     return None
@@ -324,7 +329,7 @@ def _is_needed(authorization: Authorization | None, request: PaymentRequest) -> 
 
 
 def _spent(authorization: Authorization) -> int:
-    """Return what the authorization's earlier transactions cost, which failed."""
+    """Return the total cost of the authorization's earlier, failed transactions."""
     return int(Relay.objects.filter(authorization=authorization).aggregate(total=Sum("fee"))["total"] or 0)
 
 

@@ -48,7 +48,7 @@ PAUSE = timedelta(seconds=3)
 PAUSE_UNSIGNED = timedelta(seconds=30)
 PAUSE_DEAD = timedelta(hours=1)
 PAUSE_AFTER_FAILURE = timedelta(seconds=15)
-# The pause after a check without a result is this part of the authorization's age.
+# After a check without a result, the pause is the authorization's age divided by this number.
 _PART_OF_AGE = 20
 LONGEST_PAUSE = timedelta(minutes=5)
 CHECKED_FOR = timedelta(days=1)
@@ -114,8 +114,8 @@ def _settle(
 ) -> tuple[set[int], set[int]]:
     """Connect used authorizations with their transactions, and end the dead ones.
 
-    Return the ids of those that ended, and of those to check more rarely: no node returns the transaction that used
-    them, or their result could not be stored.
+    Return the ids of those that ended, and of those to check less often. An authorization is checked less often if no
+    node returns the transaction that used it, or if its result could not be stored.
     """
     reader = client.authorizations
     ended: set[int] = set()
@@ -190,7 +190,7 @@ def _settle_cosigned(
         if each.pk in hashes
     }
     fates = reader.fates(pending) if pending else {}
-    # Without the signature of the operator's account, a transaction is in no block.
+    # A transaction that the operator's account has not signed can't be in a block.
     height = reader.height() if len(pending) < len(authorizations) else 0
     ended = set()
     for each in authorizations:
@@ -201,7 +201,7 @@ def _settle_cosigned(
         code = FailureCode.AUTHORIZATION_EXPIRED if fate is Fate.EXPIRED else None
         with _alone(each, failed):
             if fate is Fate.LANDED:
-                # It decides its payment, also one that failed because it seemed dead.
+                # The transaction decides the payment, even if the payment failed because the transaction seemed dead.
                 attach(each, hash_, now(), actor="discovery")
             if fate is not None and _end(each, code, lease, now(), hash_=hash_):
                 ended.add(each.pk)
@@ -230,10 +230,7 @@ class _Fate:
 def _fate(
     authorization: Authorization, deep: AuthorizationStates, found: Mapping[int, tuple[str, bool]]
 ) -> _Fate | None:
-    """Return how the authorization ended, or None if it didn't.
-
-    None also means that it was used, but its use wasn't found yet.
-    """
+    """Return how the authorization ended. Return None if it didn't, or if its use wasn't found yet."""
     if deep.used[authorization.terms.key]:
         if (use := found.get(authorization.pk)) is None:
             return None
@@ -252,7 +249,8 @@ def _end(
 ) -> bool:
     """End the authorization. With a code, fail its open payment. Return False if the lease was lost.
 
-    An empty `hash_` means that nothing was sent. If a worker has stored a transaction meanwhile, False is returned.
+    An empty `hash_` means that nothing was sent. In this case, return False also if a worker has stored a transaction
+    meanwhile.
     """
     with transaction.atomic():
         request = lock_request(authorization.request_id)

@@ -75,9 +75,11 @@ def valid_before(request: PaymentRequest, now: datetime) -> int:
 
 
 def has_room(cost: int, *, budget: int, spent: int, of_merchant: int, of_request: int) -> bool:
-    """Whether this cost fits the day's budget and its shares. All amounts are in base units of the coin.
+    """Whether this cost fits the day's budget, and the merchant's and the request's shares of it. All amounts are in
+    base units of the coin.
 
-    Of the budget that others leave, a merchant gets at most half and a request at most a hundredth.
+    A merchant gets at most half of the budget that other merchants leave. A request gets at most a hundredth of the
+    budget that other requests leave.
     """
     left = budget - spent
     return (

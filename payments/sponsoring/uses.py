@@ -34,7 +34,7 @@ _SAME = "Another payment has the transaction that used this authorization."
 def find_uses(
     client: ChainClient, authorizations: Sequence[Authorization], *, until_block: int
 ) -> dict[int, tuple[str, bool]]:
-    """Return (hash, whether it pays) of the transaction that used each authorization, by the authorization's id.
+    """Map each authorization's id to the transaction that used it: (hash, whether it pays).
 
     If the chain has a quorum, two nodes must agree. An id is missing if no transaction shows the use. A node may
     lag or lie, or the transaction can't be read yet. Raises ChainError.
@@ -83,11 +83,11 @@ def moves(authorization: Authorization, facts: TransactionFacts) -> bool:
 def attach(
     authorization: Authorization, transaction_hash: str, now: datetime, *, actor: str
 ) -> tuple[Payment, bool]:
-    """Let the authorization's payment follow the transaction that moved its money. Return it, and whether it is
-    new.
+    """Let the authorization's payment follow the transaction that moved its money. Return the payment, and whether it
+    is new.
 
-    If there is no payment, one is created. If another payment of the request has the transaction, that one takes
-    over.
+    If there is no payment, one is created. If another payment of the request has the transaction already, that
+    payment is returned.
     """
     with transaction.atomic():
         request = lock_request(authorization.request_id)
@@ -132,7 +132,7 @@ def attach(
 
 
 def may_use_authorization(request: PaymentRequest) -> bool:
-    """Whether the request has a payment by authorization. A submitted hash may belong to it."""
+    """Whether the request has a payment by authorization. If so, a submitted hash may belong to that payment."""
     return Authorization.objects.filter(request=request, payment__isnull=False).exists()
 
 

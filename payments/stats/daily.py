@@ -42,9 +42,9 @@ from payments.stats.histogram import BOUNDS_MS
 from payments.stats.values import count_values, late_days
 from webhooks.models import Delivery
 
-# Each run counts this period again, because a change gets its timestamp before it becomes visible.
+# Consecutive runs overlap by this much, because a change gets its timestamp before its transaction commits.
 OVERLAP = timedelta(minutes=5)
-# A step recounts the changes of this period. After this many seconds, a run starts no more steps.
+# A run recounts the changes of one STEP after the other. After WORK_SECONDS, it starts no more steps.
 STEP = timedelta(days=1)
 WORK_SECONDS = 15.0
 
@@ -119,7 +119,7 @@ def changed_days(since: datetime, until: datetime) -> list[date]:
     """Return the days whose statistics may have changed in this period, in order."""
     days = {since.astimezone(UTC).date() + step * _DAY for step in range((until - since).days + 2)}
     days = {day for day in days if day <= until.astimezone(UTC).date()}
-    # A request leaves the statistics with its first simulated payment.
+    # After its first simulated payment, a request is left out of the statistics.
     counts = Q(payment=None) | Q(payment__is_simulated=True)
     moved = Transition.objects.filter(counts, created_at__gte=since, created_at__lte=until).order_by()
     days.update(moved.values_list(TruncDate("request__created_at", tzinfo=UTC), flat=True).distinct())
@@ -152,7 +152,7 @@ def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[
 
 
 def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume], list[DailyValue]]:
-    """Return one day's statistics for each active merchant and for all together. Stores nothing."""
+    """Return one day's statistics for each active merchant and for all merchants together. Stores nothing."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     end = start + _DAY
     statistics: dict[Key, dict[str, Any]] = defaultdict(dict)

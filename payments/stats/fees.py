@@ -12,13 +12,13 @@ _DEPOSIT = "authorization__deposit"
 
 
 def count_fees(day: date) -> list[DailyFees]:
-    """Return the day's rows for each merchant and for all together. Stores nothing."""
+    """Return the day's rows for each merchant and for all merchants together. Stores nothing."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     ended = Relay.objects.filter(
         ended_at__gte=start, ended_at__lt=start + timedelta(days=1), authorization__isnull=False
     ).order_by()
-    # Others may have sent the transfer. An empty transaction then replaced ours. The empty transaction succeeds
-    # too, but pays nothing.
+    # If others sent the transfer first, an empty transaction replaced ours. The empty transaction succeeds too, but
+    # pays nothing.
     paid = Q(
         succeeded=True,
         authorization__payment__status=Payment.Status.COMPLETED,

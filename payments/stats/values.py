@@ -18,7 +18,7 @@ from payments.models import DailyValue, LateValue, Payment
 
 
 def count_values(day: date, completed: QuerySet[Payment]) -> list[DailyValue]:
-    """Return the day's rows for each merchant and for all together. Stores nothing."""
+    """Return the day's rows for each merchant and for all merchants together. Stores nothing."""
     amount = Cast(KT("value__amount"), DecimalField(max_digits=110, decimal_places=3))
     rows = completed.filter(value__isnull=False).annotate(currency=KT("value__currency"))
     sums: dict[tuple[Any, str], tuple[int, Decimal]] = {}
@@ -36,8 +36,8 @@ def count_values(day: date, completed: QuerySet[Payment]) -> list[DailyValue]:
 def note_late_values(payments: Iterable[Payment]) -> None:
     """Schedule a recount of these payments' days. Call it in the transaction that stores their values.
 
-    Today needs no row, because it is recounted all the time. Each call adds new rows. If it used an existing row, a
-    process that has already read that row would miss these values.
+    Today needs no row, because it is recounted all the time. Each call adds new rows: a process that has already read
+    an existing row would miss these values.
     """
     today = timezone.now().astimezone(UTC).date()
     days = {payment.completed_at.astimezone(UTC).date() for payment in payments if payment.completed_at}
@@ -45,7 +45,7 @@ def note_late_values(payments: Iterable[Payment]) -> None:
 
 
 def late_days(until: datetime) -> dict[date, list[int]]:
-    """Return the days until `until` that must be counted again, each with the rows to delete after that."""
+    """Return the days to recount, up to `until`. Each has the keys of the rows to delete after its recount."""
     days: dict[date, list[int]] = {}
     rows = LateValue.objects.filter(day__lte=until.astimezone(UTC).date()).order_by("day")
     for day, row in rows.values_list("day", "pk"):

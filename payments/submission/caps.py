@@ -60,9 +60,8 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
         raise _too_many(request, MAX_PUBLIC_ROWS)
     if sighting.is_older:
         return
-    # A hash that no node knows can't be evaluated, so it is limited by all open payments of the client. A known
-    # transaction is not limited by unknown hashes: otherwise, someone with the customer's address could block it with
-    # five of them.
+    # For a hash that no node knows, all open payments of the client count. For a known transaction, unknown hashes
+    # don't count: otherwise, a stranger with the customer's IP address could block it with five of them.
     if _open(request, submitter, is_lenient=sighting.is_known) >= MAX_OPEN_PAYMENTS:
         message = (
             f"{MAX_OPEN_PAYMENTS} payments for this request are being verified. Wait until one is finished."

@@ -45,8 +45,7 @@ SUBMITTED = "Submitted; checking the network."
 class _SightingNeeded(Exception):
     """The transaction must be looked up before it is stored or rejected.
 
-    With `is_extra`, the lookup may end in a rejection. Nothing is stored then, so a client could repeat it without
-    limit.
+    With `is_extra`, the lookup may end in a rejection that stores nothing. A client could repeat it without limit.
     """
 
     def __init__(self, *, is_extra: bool) -> None:
@@ -67,9 +66,9 @@ def submit_hash(
 ) -> tuple[Payment, bool]:
     """Submit a hash for a customer. Return its payment, and whether the payment is new. The hash must be canonical.
 
-    - A known hash returns its payment, and so does a hash that was replaced.
-    - A failed payment is reopened once if its failure can be retried. If it was unbound, each new wallet proof
-      reopens it.
+    - For a known hash, and for a hash that was replaced, the existing payment is returned.
+    - A failed payment is reopened once if its failure can be retried. If it was unbound, it can also be reopened
+      after each new wallet proof.
     - If the transaction speeds up one of the request's payments, that payment continues with it.
     - If no node knows the hash, and the route's wallet may be a contract account, it is treated as a proposal's id.
       The payment waits for its execution (`payments.proposals`).
@@ -206,8 +205,8 @@ def _store(
             if continued is not None:
                 return continued, False
             if account and not sighting.is_known:
-                # No node may have responded. Then the search for the proposal finds out later whether the hash is a
-                # transaction.
+                # If no node responded, the search for the proposal finds out later whether the hash is a
+                # transaction's.
                 if sighting.is_answered:
                     require_room_for_proposal(locked)
                 if has_room_for_proposal(locked):
@@ -255,7 +254,7 @@ def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: st
 def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
     """Whether a hash was treated as a proposal's id, and may still be a transaction's hash.
 
-    Any account can log that it executed an id, or failed to. Nodes may not have known the hash at that time.
+    Nodes may not have known the transaction then, and any account can log that it executed an id, or failed to.
     """
     own = Payment.objects.filter(request=request, chain=chain)
     ended = Q(status=Payment.Status.FAILED) | ~Q(transaction_hash=transaction_hash)
@@ -266,7 +265,7 @@ def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash:
 
 
 def _verify_as_hash(payment: Payment, actor: str) -> bool:
-    """If the payment failed as a proposal, verify it by its hash, which a node knows. Return True if it did."""
+    """Verify a payment that failed as a proposal again: a node knows its hash. Return False for other payments."""
     hash_ = payment.transaction_hash
     if payment.status != Payment.Status.FAILED or payment.lookup.proposal_id != hash_:
         return False
@@ -325,7 +324,7 @@ def _create(
     likely = FailureCode.TRANSACTION_TOO_OLD if sighting and sighting.is_older else ""
     block = sighting.facts.block if sighting and sighting.facts and sighting.coins else None
     if block is not None:
-        # Once the balance of the address shows the coin, this payment gets the coin.
+        # This payment is credited once the balance of the address shows the coin.
         columns |= {
             "amount": sighting.coins if sighting else None,
             "is_in_flight": True,

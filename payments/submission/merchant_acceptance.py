@@ -1,7 +1,7 @@
 """Let the merchant accept an unbound transaction, or the last payment of a request that is paid in full.
 
-A request that is paid in full is usually completed automatically. There are two exceptions. The payment came after
-the price had expired. Or a refund was created before the payment came, and was cancelled or failed later.
+A request that is paid in full is usually completed automatically. There are two exceptions: the payment came after
+the price had expired, or a refund was created before the payment came and was cancelled or failed later.
 """
 
 from django.db import transaction
@@ -21,15 +21,15 @@ from webhooks.event_types import EventType
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
     """Accept the payment, and store who accepted it and why. This changes nothing for an accepted or credited payment.
 
-    A completed payment completes its request, if that is paid in full. An unbound payment is verified again,
-    without the check of its binding. All other checks apply, and its transfers are consumed. The payment counts
-    as paid at the time of the acceptance.
+    If the payment is completed already and its request is paid in full, the request is completed. An unbound payment
+    is verified again, without the check of its binding. All other checks apply, and its transfers are consumed. The
+    payment counts as paid at the time of the acceptance.
 
     Raises ApiError:
 
     - `payment_refunded`: the request would be paid in full without its refunds.
     - `recipient_invalid`: the transfer may be another merchant's.
-    - `transaction_already_used`: it counted elsewhere.
+    - `transaction_already_used`: the transaction was credited elsewhere.
     - `payment_not_retryable`: the payment can't be accepted for another reason.
     """
     with transaction.atomic():

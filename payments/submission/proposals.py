@@ -5,9 +5,9 @@ The id doesn't contain the account. So an attacker who sees the id can submit it
 with another account, or as if it were a transaction hash. Therefore each id is searched for with up to three
 accounts.
 
-The first account is never replaced. A fourth account can replace the second or the third: a transaction of the
-request must have been built for the new account, and none for the old one. A transaction can be built only for an
-account that has the money.
+The first account is never replaced. A fourth account can replace the second or the third if a transaction of the
+request was built for the new account, and none for the old one. A transaction can be built only for an account that
+has the money.
 """
 
 from django.utils import timezone
@@ -96,7 +96,7 @@ def add_account(
 
 
 def _with_account(lookup: Lookup, account: str) -> list[str] | None:
-    """Return the lookup's accounts and this one. Return None if it is one of them, or if there is no room."""
+    """Return the lookup's accounts with this one added. Return None if it is there already, or if there is no room."""
     accounts = lookup.proposal_accounts
     if account in accounts:
         return None

@@ -29,8 +29,7 @@ class Sighting:
     """The result of looking up a transaction.
 
     - `is_answered` is False if no node gave a usable response.
-    - `is_bound`: the transaction is bound to the request by its own content, or it is mined (at any depth) and
-      bound.
+    - `is_bound`: the transaction is bound to the request. If it is not mined, its own content must bind it.
     - `is_older`: it was mined before the request was created.
     - `starts_swap`: it is mined, and starts a swap of the request.
     - `coins`: if it is mined, the native coin that it sent to the request's deposit address.
@@ -52,7 +51,7 @@ class Sighting:
         return self.facts is not None and self.facts.block is not None
 
     def holding_columns(self, now: datetime) -> dict[str, Any]:
-        """Return the columns with which a bound payment holds its request until its first check."""
+        """Return the columns that let a bound payment keep its request open until the payment's first check."""
         if self.is_mined:
             return {"is_in_flight": True}
         return {"is_bound_unmined": True, "held_from": now}

@@ -19,7 +19,8 @@ def is_credited(chain: Chain, transaction_hash: str) -> bool:
 
 
 def needs_lookup(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
-    """Whether only a lookup can show that this credited transaction still has transfers for the request.
+    """Whether this transaction is credited, but may have more transfers for the request, so that it must be looked
+    up.
 
     A lookup is needed if the transaction also paid other recipients or requests, or may have started a swap of this
     request.
@@ -35,8 +36,8 @@ def require_unused(
 ) -> None:
     """Raise ApiError `transaction_already_used` if all that the transaction paid to the recipient is credited.
 
-    A transaction may pay several requests, and may be submitted for each of them. If no node responded, accept it
-    here: verification decides later, and credits each transfer only once.
+    A transaction may pay several requests, and may be submitted for each of them. If no node responded, the
+    transaction is accepted here: verification decides later, and credits each transfer only once.
     """
     if sighting is not None and sighting.facts is not None and _is_sweep(request, chain, sighting.facts):
         raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, SWEPT)

@@ -45,9 +45,9 @@ from payments.verification.storing import store
 logger = logging.getLogger(__name__)
 
 BATCH = 20
-# A turn starts no call after this time. A lease is renewed for much longer.
+# A worker starts no more calls of a batch after this time. The lease can be renewed for much longer.
 TURN_SECONDS = 25.0
-# After this many calls in a row without a response, the turn's other swaps are postponed.
+# After this many calls in a row without a response, the batch's other swaps are postponed.
 MAX_UNANSWERED = 2
 COOLDOWN = timedelta(seconds=10)
 # Of a merchant's swaps, those with fewer unconfirmed deliveries come first.

@@ -145,8 +145,8 @@ def timed_out(payment: Payment, name: str) -> Failed:
 def _may_hold_request(payment: Payment, now: datetime) -> bool:
     """Whether a swap that its provider doesn't confirm still keeps its request open.
 
-    An unconfirmed swap keeps its request open for as long as an unmined transaction. A longer time would be
-    unsafe: anyone can send a call that contains a quote's id but doesn't pay the recipient.
+    An unconfirmed swap keeps its request open as long as an unmined transaction would. A longer time would be unsafe:
+    anyone can send a call that contains a quote's id but doesn't pay the recipient.
     """
     return now < min(payment.created_at, payment.request.expires_at) + UNMINED_HOLD
 

@@ -88,7 +88,7 @@ def _credit(
             # the new delivery.
             logger.error("payment %s: its swap was delivered again, by %s, but with less", payment.pk, hash_)
             return False
-        # The first delivery has paid nothing. If it is mined again, the merchant can accept it.
+        # Release the first delivery, which has paid nothing. If it is mined again, the merchant can accept it.
         ConsumedTransfer.objects.filter(payment=payment).delete()
         store_credits([credit])
         Lookup.objects.filter(pk=lookup.pk).update(

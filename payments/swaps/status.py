@@ -154,7 +154,10 @@ def _delivered(status: SwapStatus, journey: Journey) -> Progress:
 
 
 def pause_seconds(polls: int, retry_after: float | None) -> float:
-    """Return the seconds before the next poll. The provider's `retry_after` counts first, then the number of polls."""
+    """Return the seconds before the next poll.
+
+    The provider's `retry_after` is used if there is one. Otherwise, the pause depends on the number of polls.
+    """
     if retry_after is not None and retry_after > 0:
         return min(max(retry_after, 1.0), _LONGEST_RETRY_AFTER)
     for pause, times in _PAUSES:

@@ -90,7 +90,7 @@ def accepted_at(payment: Payment) -> datetime:
 
 
 def _ask_the_same(one: PaymentRequest, other: PaymentRequest) -> bool:
-    """Whether both requests have the same token and recipient. Then the same transfer could pay either."""
+    """Whether both requests have the same token and recipient. If so, the same transfer could pay either of them."""
     return (one.token_id, one.recipient_address) == (other.token_id, other.recipient_address)
 
 

@@ -119,7 +119,7 @@ def verdict_of(lookup: Lookup, evaluation_input: EvaluationInput, check: ChainCh
 
 
 def _may_become_readable(lookup: Lookup, facts: TransactionFacts | None) -> bool:
-    """Whether to check a transaction of unknown form again. At first, the nodes may be the cause."""
+    """Whether to check a transaction of unknown form again. At first, its form may be an error of the nodes."""
     is_unknown_form = facts is not None and not facts.is_readable and not facts.is_known_form
     return is_unknown_form and lookup.payment.unanswered_looks < CHECKS_UNTIL_UNREADABLE
 

@@ -15,7 +15,7 @@ _LARGEST_NONCE = 2**63 - 1
 def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str, Any]:
     """Return the payment's columns about its own transaction, once a node has seen it.
 
-    A deposit address's balance has no sender, so it has none of these columns.
+    A payment that was found by the balance of a deposit address has no known sender, so it gets no columns.
     """
     if facts is None or not facts.sender:
         return {}
@@ -33,7 +33,7 @@ def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str
 
 
 def sighting_columns(lookup: Lookup, facts: TransactionFacts | None, now: datetime) -> dict[str, Any]:
-    """Return the lookup's columns once a node has seen its transaction.
+    """Return new values for the `Lookup` row of a transaction that a node has seen.
 
     If a reorganisation moves the transaction to another block, the first block stays stored.
     """
@@ -90,9 +90,9 @@ def waiting_columns(
     return columns
 
 
-# The lookup's columns if the nodes no longer know the transaction.
+# Values for a `Lookup` row whose transaction the nodes no longer know.
 UNKNOWN: dict[str, Any] = {**block_columns(None), "confirmations": 0}
-# The lookup's columns if the hash is not a proposal's id.
+# Values for a `Lookup` row whose hash turned out not to be a proposal's id.
 NO_PROPOSAL: dict[str, Any] = {"proposal_id": "", "proposal_account": "", "further_accounts": None}
 # The payment's columns if it no longer keeps the request open.
 NOT_HOLDING: dict[str, Any] = {"is_in_flight": False, "is_bound_unmined": False, "likely_failure": ""}
@@ -103,8 +103,8 @@ def paid_columns(
 ) -> dict[str, Any]:
     """Return the columns for the paid amount, its token and its binding.
 
-    The columns come from the swap's quote, or from the transfers that arrived. A swap without a `quote` is a
-    transaction that started the swaps of several quotes. Each quote may have another wallet.
+    The columns come from the swap's quote, or from the transfers that arrived. If a swap has no `quote`, its
+    transaction started the swaps of several quotes, perhaps for different wallets.
     """
     if lookup.is_delivery:
         return {"bound_by": bound.by}

@@ -92,8 +92,8 @@ def _countable(
 ) -> tuple[Transfer, ...]:
     """Return each unused transfer once. Reduce amounts, so that no account is credited with more than its gain.
 
-    `earlier` has (slot, account, amount) of earlier credits. The oldest rows have the slot `mint:owner`, and used
-    the owner's whole gain.
+    `earlier` has (slot, account, amount) of earlier credits. In the oldest rows, the slot is `mint:owner`, and the
+    owner's whole gain was credited.
     """
     used: set[str] = set()
     spent: Counter[str] = Counter()

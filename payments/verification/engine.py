@@ -1,4 +1,4 @@
-"""The verification engine: lease due lookups, send them chain by chain, evaluate the payments, store the results.
+"""The verification engine: lease due lookups, query each chain's nodes, evaluate the payments, store the results.
 
 1. Lease due rows: lock them with SKIP LOCKED, and give them a claim id. Two workers never lease the same row.
 2. Look up the transactions outside any database transaction, in one batch of calls per chain. Meanwhile the leases are
@@ -110,7 +110,7 @@ def verify_on_chain(
         return
     unsearched = replacements.unsearched | {each.payment_id for each in {*lookups} - {*held}}
     inputs = collect_evidence(lookups, chain, check.snapshot, quotes)
-    # Credit earlier native coin of an address first, because later balances include it.
+    # Credit an address's earlier payments of native coin first, because its later balances include them.
     lookups = sorted(lookups, key=lambda each: each.payment.deposit_sequence or 0)
     outcomes: list[Outcome] = []
     for lookup in lookups:
@@ -164,8 +164,8 @@ def _without_strays(
 def _with_used_up_nonces(client: ChainClient, lookups: Sequence[Lookup]) -> set[str]:
     """Return the ids of payments whose nonce was used by a mined transaction.
 
-    Only payments are checked whose unmined transaction was seen once and then missed by a lookup. If no node knows
-    the transaction at the next lookup, it was replaced.
+    A payment is checked only if its unmined transaction was seen once and then missed by a lookup. If the next lookup
+    misses it too, the transaction was replaced.
     """
     missed = {
         lookup.payment_id: (lookup.payment.from_address, nonce)

@@ -46,9 +46,9 @@ class ChainCheck:
 class EvaluationInput:
     """The terms and the evidence by which a lookup is evaluated.
 
-    `quote` is the request's quote that the transaction names, if it names exactly one. `difference` is a payment
-    found by the deposit address's balance. The amount of `difference` already includes the native coin that this
-    transaction sent to that address.
+    `quote` is the request's quote that the transaction names, if it names exactly one. `difference` is the payment
+    that was found by the deposit address's balance. It already includes the native coin that this transaction sent to
+    that address.
     """
 
     terms: Terms
@@ -66,9 +66,8 @@ def collect_evidence(
 ) -> dict[str, EvaluationInput]:
     """Return the terms and evidence of each lookup, by the id of its payment.
 
-    `snapshot` has the responses of the chain's nodes, `quotes` the requests' built quotes. `for_new_proof` also
-    includes the transfers that a new proof of the sender may not claim. Without it, they are included only if there
-    is a proof.
+    `snapshot` has the responses of the chain's nodes, `quotes` the requests' built quotes. If there is a proof by the
+    sender, or with `for_new_proof`, the evidence includes the transfers that a proof may not claim.
     """
     tokens = Token.objects.in_bulk({lookup.payment.request.token_id for lookup in lookups})
     payers, references = _payers(snapshot), _references(snapshot)
@@ -88,7 +87,7 @@ def collect_evidence(
         payment, hash_ = lookup.payment, lookup.transaction_hash
         request = payment.request
         named = NOTHING_NAMED
-        # If the customer's own transaction is the delivery, only transfers within the swap's own call count.
+        # If the customer's own transaction is the delivery, count only the transfers within the swap's own call.
         if lookup.is_customers_own:
             named = naming_for(request.pk, namings.get(hash_, ()), rules=rules)
         quote = quotes[named.quote.pk] if named.quote else None
@@ -192,7 +191,7 @@ def _payers(snapshot: Snapshot) -> dict[str, frozenset[str]]:
 def _addresses(
     lookups: Sequence[Lookup], chain: Chain, snapshot: Snapshot
 ) -> tuple[dict[str, frozenset[str]], set[str]]:
-    """Return the deposit addresses that sent something, by hash, and the payments that came too early.
+    """Return the deposit addresses that sent something, by transaction hash, and the payments that came too early.
 
     An address counts if it belongs to any request, and if it sent something to these requests' recipients.
 

@@ -5,8 +5,8 @@ If the block of a completed payment was removed, the payment stays completed, be
 payment is flagged, and the operator is alerted. The flag is cleared if the transaction is in the chain again, at
 the required depth.
 
-If the block of a failed payment was removed, the payment is verified again, without using a retry. Once the block
-is final, it can't be retried.
+If the block of a failed payment was removed, the payment is verified again, without using a retry. Once its block is
+final, a failed payment can't be retried.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """The queue of lookups, and the leases on them. Two workers never verify the same payment at one time.
 
 If a block arrives during a check, the lookup becomes due again (`payments.waking.on_new_heads`). The nodes may have
-been queried before that block, so the outcome of the check must not postpone the lookup. For this, `lock_held`
-returns when the stored lookups are due.
+been queried before that block, so the outcome of the check must not postpone the lookup. To detect such a block,
+`lock_held` returns the stored time at which each lookup is due.
 """
 
 import uuid
@@ -68,8 +68,8 @@ def with_payments(lookups: Sequence[Lookup]) -> list[Payment]:
 def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
     """Lock payments that are being verified and whose lookup or swap this claim still holds.
 
-    Return when the stored lookup is due, by payment id. For a leased swap, return None. Lookups and swaps are
-    locked before payments, as in `claim_due`, so that the two can't deadlock.
+    Return the stored time at which each lookup is due, by payment id. It is None for a leased swap. Lookups and swaps
+    are locked before payments, as in `claim_due`, so that the two can't deadlock.
     """
     lookups = Lookup.of(ids).filter(claim_id=claim_id).select_for_update(no_key=True).order_by("pk")
     rows = lookups.values_list("of_payment_id", "of_swap_id", "next_check_at")

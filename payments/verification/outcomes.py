@@ -55,7 +55,7 @@ _TIMED_OUT = "The transaction could not be confirmed within 24 hours. You can re
 
 @dataclass(frozen=True)
 class Completed:
-    """The transaction pays the request. `quote` is the quote that it names.
+    """The transaction pays the request. `quote` is the quote that the transaction names.
 
     If other payments have consumed all its transfers, `if_used` returns the outcome to store. Without `if_used`,
     the payment fails as `transaction_already_used`.
@@ -162,7 +162,7 @@ def refused(lookup: Lookup, verdict: Refused, facts: TransactionFacts | None, no
 
 
 def if_used(completed: Completed, now: datetime) -> Failed | Postponed:
-    """If other payments have consumed all its transfers, store this outcome, not `completed`."""
+    """Return the outcome to store if other payments have consumed all the transfers of `completed`."""
     if completed.if_used is not None:
         return completed.if_used()
     verdict = Refused(FailureCode.TRANSACTION_ALREADY_USED, _ALREADY_USED)
@@ -245,7 +245,7 @@ def progress_columns(
 def looked_up_columns(
     lookup: Lookup, verdict: Paid | NotYet, facts: TransactionFacts | None, finality: Finality, now: datetime
 ) -> dict[str, Any]:
-    """Return the lookup's columns for a transaction that pays, or whose result is not final."""
+    """Return new values for the `Lookup` row of a transaction that pays, or whose result is not final yet."""
     return {**sighting_columns(lookup, facts, now), **depth_columns(verdict, finality)}
 
 

@@ -123,7 +123,7 @@ def deliveries_of(lookups: Sequence[Lookup], chain: Chain) -> dict[str, Delivery
 
 
 def reported_elsewhere(lookups: Sequence[Lookup], chain: Chain) -> dict[str, tuple[int, ...]]:
-    """Return the amounts that these transactions delivered for other requests, as providers report. By payment id.
+    """Return the amounts that these transactions delivered for other requests according to providers, by payment id.
 
     Counts only deliveries by the customer's own transaction, of the same token to the same recipient. Makes one query.
     """

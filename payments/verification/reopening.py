@@ -72,7 +72,7 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
         claim_id=None,
         lease_until=None,
     )
-    # The hash is the proposal's id until the execution is found. Then it is the execution's hash.
+    # The hash is the proposal's id until the execution is found. After that, it is the execution's hash.
     unexecuted = Lookup.objects.filter(of_payment=payment, proposal_id=payment.transaction_hash)
     unexecuted.update(next_check_at=None, proposal_check_at=now)
     if was_timed_out:

@@ -1,8 +1,8 @@
 """Handle transactions that a wallet replaced by another one with the same nonce.
 
-If the wallet only sped the transaction up, the payment follows the new one. After any other replacement, it fails.
-A speed-up has the same `effect`: a digest of the transaction without its fees. The sender signs both transactions,
-so only the sender can replace a payment.
+If the wallet only sped the transaction up, the payment follows the new one. After any other replacement, the payment
+fails. A speed-up has the same `effect`: a digest of the transaction without its fees. The sender signs both
+transactions, so only the sender can replace a payment.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ from payments.requests.transitions import move_payment, note
 from payments.verification.outcomes import DECIDED, Failed, failed_columns, failed_lookup
 from payments.verification.reopening import is_given_up, reopen
 
-# In one check, at most this many payments are searched by their nonces. The others wait for the next check.
+# One check searches for the replacements of at most this many payments. The others wait for the next check.
 MOST_SEARCHED = 20
 # After this many searches without a response, the other payments wait for the next check.
 MOST_UNANSWERED = 3
@@ -195,8 +195,7 @@ def join_difference(
 ) -> None:
     """Fail the payment without an event, because another payment has its coin. The payment must be locked.
 
-    The coin was found by the deposit address's balance. The transaction is stored as the source of that other
-    payment.
+    That other payment was found by the deposit address's balance. The transaction is stored as its source.
     """
     difference = difference_with(request, facts)
     if difference is None:

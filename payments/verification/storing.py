@@ -136,7 +136,7 @@ def store_together(completed: Completed, credit: Consumption, request: PaymentRe
 
 @dataclass(frozen=True)
 class _Locked:
-    """The locked requests, and for each payment that the claim still holds: when its stored lookup is due."""
+    """The locked requests, and the stored time of the next check of each payment that the claim still holds."""
 
     requests: Mapping[uuid.UUID, PaymentRequest]
     next_checks: Mapping[str, datetime | None]
@@ -194,7 +194,7 @@ def _store_alone(outcome: Outcome, claim_id: uuid.UUID, now: datetime) -> None:
 
 
 def _unless_used(outcome: Outcome, credits: Mapping[str, Consumption], now: datetime) -> Outcome:
-    """Return the outcome. If other payments have consumed all its transfers, return the outcome for that case."""
+    """Return the outcome, or the result of `if_used` if other payments have consumed all its transfers."""
     if isinstance(outcome, Completed) and not credits[outcome.payment.pk].received:
         return if_used(outcome, now)
     return outcome
@@ -301,7 +301,7 @@ def _decide(
 
 
 def _copied(payment: Payment, looked_up: Mapping[int, Mapping[str, object]]) -> Payment:
-    """Return a copy of the payment. The copy's lookup has these columns."""
+    """Return a copy of the payment, with these columns set in the copy's lookup."""
     copied, lookup = copy.copy(payment), copy.copy(payment.lookup)
     for name, value in looked_up.get(lookup.pk, {}).items():
         setattr(lookup, name, value)

@@ -23,9 +23,8 @@ _MOST_WAITS = 4
 def make_due(chain_id: int) -> int:
     """Make the chain's lookups due that wait for a block, and wake the workers. Return the number of lookups.
 
-    A worker may be checking a lookup now, and may have queried its nodes before this block. A lookup that a
-    worker checks now is included. If it still waits for a block after the check, the time that is written
-    here stays (`payments.verification.storing`).
+    A worker may be checking a lookup now, and may have queried its nodes before this block. Such a lookup is made due
+    too. If it still waits for a block after the check, it stays due (`payments.verification.storing`).
     """
     now = timezone.now()
     waiting = _WAITS_FOR_A_BLOCK & Q(next_check_at__gt=now)

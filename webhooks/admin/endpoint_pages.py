@@ -57,7 +57,7 @@ class EndpointForm(forms.Form):
         super().__init__(data, initial=initial)
 
     def body(self) -> dict[str, Any]:
-        """Return the body of the `PUT /api/webhooks` that makes this change."""
+        """Return the body of a call `PUT /api/webhooks` that would make the same change."""
         cleaned = self.cleaned_data
         return {
             "url": cleaned["url"] or None,
@@ -117,10 +117,7 @@ class EndpointPages(portal.ShowsMore):
         return {**super().beside(request, endpoint), "offered": offered}
 
     def set_up_view(self, request: HttpRequest) -> HttpResponse:
-        """Set up a merchant's endpoint.
-
-        For operators, the query names the merchant. For others, it is the user's own.
-        """
+        """Set up the endpoint of the user's merchant or, for operators, of the merchant in the query string."""
         portal.demand(request.user.has_perm(CONFIGURE))
         merchant = merchant_of(request.user)
         if merchant is None:

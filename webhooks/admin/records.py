@@ -115,7 +115,7 @@ class EndpointAdmin(EndpointPages, Records):
 
     @admin.display(description=in_zone("Failing since"), ordering="failing_since")
     def failing(self, endpoint: Endpoint) -> str:
-        """Return the time since which every attempt has failed."""
+        """Return the time of the first failed attempt after the last success."""
         return when(endpoint.failing_since)
 
     @admin.display(description=in_zone("Changed"), ordering="updated_at")
@@ -134,7 +134,7 @@ class EventAdmin(Records):
     fields = ("id", "dedupe_key")
 
     def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - overridden in payments
-        """Return the prefixes of `dedupe_key` for events about the object with the ID `text`."""
+        """Return the possible beginnings of `dedupe_key` for events about the object with the ID `text`."""
         return ()
 
     def found(self, rows: QuerySet[Event], text: str) -> QuerySet[Event]:
@@ -144,7 +144,7 @@ class EventAdmin(Records):
         return found_by(rows, named)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        """Defer the bodies that older events have in their row. The list doesn't show them."""
+        """Don't load the bodies, which older events have in their rows: the list doesn't show them."""
         events: QuerySet[Event] = super().get_queryset(request)
         return events.defer("row_body")
 

@@ -154,8 +154,8 @@ class DeliveryViewSet(viewsets.ViewSet):
         own = self.own(request)
         rows = own.filter(**conditions(query, _DELIVERY_FILTERS))
         if event_id := query.get("event_id"):
-            # A test event has no row in the table of events. A test event's id is only in `public_event_id`. Each of
-            # the two conditions has an index.
+            # A test event has no row in the table of events, so its id is only in `public_event_id`. Both conditions
+            # use an index.
             rows = rows.filter(Q(event=event_id) | Q(event=None, public_event_id=event_id))
         page = page_of(rows, query, cursors=own)
         return list_answer(request, page, [DeliveryObject.of(row) for row in page.rows])

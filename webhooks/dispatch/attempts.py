@@ -18,7 +18,7 @@ from webhooks.models import Delivery, Endpoint
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of an attempt. `claim` is its lease."""
+    """The result of an attempt, with the `claim` under which it was made."""
 
     claim: Claim
     answer: Answer
@@ -28,8 +28,7 @@ class Outcome:
 def store_results(outcomes: Sequence[Outcome]) -> int:
     """Store the results of attempts whose leases are still held. Return their number.
 
-    After a failed attempt, the delivery is due again as `retry_schedule` says. The eighth attempt of a series is the
-    last.
+    After a failed attempt, `retry_schedule` sets the time of the next one. The eighth attempt of a series is the last.
     """
     with transaction.atomic():
         made = _attempts_made(outcomes)
@@ -40,7 +39,7 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
         run(STATEMENTS["store"], [list(column) for column in zip(*results, strict=True)])
         with connection.cursor() as cursor:
             columns = [list(column) for column in zip(*map(_attempt, held), strict=True)]
-            # An attempt takes seconds. So partitions older than a day need not be read.
+            # An attempt takes seconds. So attempts that end now are never in partitions older than a day.
             cursor.execute(
                 STATEMENTS["complete_attempts"],
                 [*columns, min(outcome.ended_at for outcome in held) - timedelta(days=1)],
@@ -89,7 +88,7 @@ def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
         if outcome.claim.merchant_id is not None:
             by_merchant.setdefault(outcome.claim.merchant_id, []).append(outcome)
     healthy = {merchant for merchant, its in by_merchant.items() if any(one.answer.is_success for one in its)}
-    # Query the state again. An endpoint that was healthy when the attempt began may be failing now.
+    # Read the endpoints' state again, because an endpoint may have started to fail during the attempt.
     failing = {merchant for (merchant,) in run(STATEMENTS["failing"], [[*healthy]])} if healthy else set()
     for endpoint in _locked(failing, failing=True):
         arrived = max(one.ended_at for one in by_merchant[endpoint.merchant_id] if one.answer.is_success)

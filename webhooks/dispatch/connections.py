@@ -1,7 +1,8 @@
 """Connections to webhook receivers. Connections go only to checked IP addresses, and are reused for a short time.
 
-A reused connection needs no DNS lookup, because its address was checked before. A connection has a deadline, which is
-checked before each read and write. A timeout for a single read isn't enough: a receiver could send one byte a second.
+A reused connection needs no DNS lookup, because its address was checked before. Each request over a connection has a
+deadline, which is checked before each read and write. A timeout for a single read isn't enough: a receiver could send
+one byte a second.
 """
 
 import ipaddress
@@ -135,7 +136,7 @@ def _open(
         raise
 
 
-# A connection is reused only if all of these are the same: receiver, rules, trusted certificates.
+# A connection is reused only for the same receiver, rules and trusted certificates, which are the parts of the key.
 Key = tuple[Hashable, ...]
 
 

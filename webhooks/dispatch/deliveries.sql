@@ -1,11 +1,11 @@
 -- The statements that lease deliveries and store the results of their attempts.
 
 -- name: claim
--- Lease up to `limit` due deliveries. At most `slow_limit` of them are from the slow lane.
--- The statement steps through an index from merchant to merchant, and reads the first `cap` deliveries of each. So it is
--- fast even if many deliveries wait. The oldest deliveries are leased first, so those in flight are among the first
--- `cap`. So a merchant has at most `cap` deliveries in flight. If a merchant's endpoint is missing or disabled, the
--- statement reads only deliveries to payment requests' own URLs, from another index.
+-- Lease up to `limit` due deliveries. At most `slow_limit` of them are from the slow lane. The statement steps through
+-- an index from merchant to merchant, and reads the first `cap` deliveries of each. So it is fast even if many
+-- deliveries wait. The oldest deliveries are leased first, so deliveries in flight are among the first `cap`. This
+-- limits a merchant's deliveries in flight to `cap`. If a merchant's endpoint is missing or disabled, the statement
+-- reads only deliveries to payment requests' own URLs, from another index.
 WITH RECURSIVE owner AS (
     (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
     UNION ALL
@@ -69,8 +69,8 @@ RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.
           claimed.url_override, locked.is_slow, claimed.own_body
 
 -- name: bodies
--- The bodies of events. `claim` doesn't read the bodies: PostgreSQL 18.4 crashes if one statement locks rows and prunes
--- partitions while it runs.
+-- The bodies of events. The statement `claim` doesn't read them, because it locks rows: PostgreSQL 18.4 crashes if the
+-- same statement also prunes partitions while it runs.
 SELECT event.id, coalesce(event.body, stored.body)
 FROM webhooks_event event
 LEFT JOIN webhooks_eventbody stored ON stored.event_id = event.id AND stored.created = event.created
@@ -83,11 +83,11 @@ SELECT delivery_id, number, url, %s, '', ''
 FROM unnest(%s::text[], %s::int[], %s::text[]) AS made (delivery_id, number, url)
 
 -- name: failing
--- The merchants, of those given, whose endpoint is failing.
+-- Select those of the given merchants whose endpoint is failing.
 SELECT merchant_id FROM webhooks_endpoint WHERE merchant_id = ANY(%s) AND failing_since IS NOT NULL
 
 -- name: held
--- Lock deliveries whose attempts ended. Return the claim id of each, and how many attempts its series has.
+-- Lock these deliveries. Return each one's claim id and the number of attempts in its current series.
 SELECT id, claim_id, attempts - earlier_attempts FROM webhooks_delivery
 WHERE id = ANY(%s::text[]) ORDER BY id FOR NO KEY UPDATE
 
@@ -101,8 +101,8 @@ FROM unnest(%s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[])
 WHERE delivery.id = stored.id
 
 -- name: complete_attempts
--- Store the results in the attempts. Do not prepare this statement: PostgreSQL 18.4 would prune partitions while it runs,
--- and crashes if the same statement locks rows.
+-- Store the results in the attempts. Don't prepare this statement: a prepared one would prune partitions while it runs
+-- and also lock rows, and PostgreSQL 18.4 crashes then.
 UPDATE webhooks_attempt AS attempt
 SET duration_ms = made.duration_ms, status_code = made.status_code, error = made.error,
     response_excerpt = made.excerpt

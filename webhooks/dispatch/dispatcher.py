@@ -35,8 +35,8 @@ class Dispatcher:
     """Sends due deliveries in several threads. One more thread leases deliveries and stores results, both in batches.
 
     The dispatcher leases only as many deliveries as it has idle threads. Half of the threads are reserved for receivers
-    that respond quickly. So a slow receiver blocks one thread, but not the worker. After the last delivery, the
-    dispatcher polls for 30 more seconds.
+    that respond quickly, so slow receivers can't block the worker. When there are no more due deliveries, the
+    dispatcher polls the database for another 30 seconds.
 
     Leases are renewed during the attempts. If the process dies, they expire within seconds, and another worker takes
     over.
@@ -57,10 +57,7 @@ class Dispatcher:
         self._threads: list[threading.Thread] = []
 
     def nudge(self) -> int:
-        """Lease due deliveries for the idle threads, and return at once.
-
-        The result is the number of leased deliveries.
-        """
+        """Lease due deliveries for the idle threads. Return their number at once, before they are sent."""
         return self._take()
 
     def finish(self) -> None:
@@ -123,7 +120,7 @@ class Dispatcher:
                 if not is_last and (ended or time.monotonic() < self._polls_until):
                     self._take()
                 elif not is_last:
-                    # Close idle connections, because the database may fail over while they are unused.
+                    # Close the connection while it is idle, because the database may fail over before its next use.
                     connections.close_all()
             except Exception:
                 # The leases of these deliveries expire. Then they are leased again.
@@ -134,10 +131,7 @@ class Dispatcher:
                 return
 
     def _next_ended(self) -> tuple[list[Outcome | Claim], bool]:
-        """Wait for attempts that ended, and for leases that were not used.
-
-        Return them, and whether they are the last ones.
-        """
+        """Wait for ended attempts and unused leases. Return them, and whether the dispatcher is stopping."""
         try:
             first = self._ended.get(timeout=_POLL_SECONDS)
         except Empty:
@@ -147,7 +141,7 @@ class Dispatcher:
             return ended, True
         ended.append(first)
         if self._out > self._concurrency // 2:
-            time.sleep(_BATCH_WAIT_SECONDS)  # Wait for others, because one transaction for all is cheaper.
+            time.sleep(_BATCH_WAIT_SECONDS)  # Wait for more results: one transaction for all is cheaper.
         while len(ended) < _BATCH:
             try:
                 one = self._ended.get_nowait()
@@ -178,7 +172,7 @@ class Dispatcher:
                 claim.lease.end(claim.delivery_id)
 
     def _note_speed(self, outcomes: Sequence[Outcome]) -> None:
-        """Remember slow receivers for a while, even if they respond with success, because they block threads."""
+        """Remember for a while which receivers are slow: they block threads, even if they accept the event."""
         for outcome in outcomes:
             if outcome.claim.merchant_id is None:
                 continue
@@ -195,7 +189,7 @@ class Dispatcher:
         return list(self._slow_merchants)
 
     def _store_results(self, outcomes: Sequence[Outcome]) -> int:
-        """Store results. If the database is down, wait for it: if a result is lost, its event is sent again."""
+        """Store results. If the database is down, retry, because an event is sent again if the result is lost."""
         until = time.monotonic() + _MAX_DATABASE_WAIT_SECONDS
         while outcomes:
             try:

@@ -37,7 +37,8 @@ EXCERPT_BYTES = 1024
 _MAX_INTERIM_ANSWERS = 100
 _MAX_ADDRESSES = 8
 _HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
-# Merchants choose these servers and can make them slow. With these limits, most threads of a web process stay free.
+# Merchants choose these servers and can make them slow. With these limits, they can block only a few threads of a web
+# process.
 _MOST_TESTS_AT_ONCE = 3
 _MOST_NAMES_AT_ONCE = 4
 _kept = Kept()
@@ -209,8 +210,8 @@ def _in_words(problem: Exception) -> str:
 class _Call:
     """One request under one deadline.
 
-    `status` is the received status. `kept` are the first bytes of the body, at most `most`. `is_whole`: whether `kept`
-    is the complete body.
+    `status` is the received status. `kept` has the first bytes of the body, up to `most`. `is_whole` is True if that is
+    the complete body.
     """
 
     def __init__(
@@ -245,8 +246,8 @@ class _Call:
     def run(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
         """Make the request over an idle connection, or over a new one if there is none.
 
-        A receiver may close an idle connection just when it is reused. If no response arrived, the request is made
-        again over a new connection.
+        A receiver may close an idle connection at the moment of its reuse. So if an idle connection breaks before a
+        response arrives, the request is sent again over a new connection.
         """
         address = split_web_address(url, allow_http=self.rules.allow_http)
         tls = (self.tls or _public_authorities()) if address.scheme == "https" else None
@@ -309,7 +310,7 @@ def _request(method: str, address: WebAddress, body: bytes, headers: Mapping[str
 
 
 class _Response(http.client.HTTPResponse):
-    """A response. Interim responses are skipped. The status is passed to the call as soon as it is read."""
+    """A response. Responses with a status below 200 are skipped. The call gets the status as soon as it is read."""
 
     def __init__(self, sock: socket.socket, *, call: _Call) -> None:
         super().__init__(sock, method=call.method)

@@ -1,7 +1,8 @@
 """Lease due deliveries. A lease ensures that only one worker at a time sends a delivery.
 
-A lease is stored in the delivery's row (`config.due_work.leases`), and counts as one attempt. If the worker dies, the
-lease expires. Deliveries are leased in batches: a statement for each one would cost more than sending it.
+A lease is stored in the delivery's row (`config.due_work.leases`). Each lease is for one attempt. If the worker dies,
+the lease expires. Deliveries are leased in batches, because a separate statement for a delivery would cost more than
+sending the delivery.
 """
 
 import time
@@ -25,7 +26,7 @@ from webhooks.models import Attempt, Delivery, Endpoint
 
 MAX_IN_FLIGHT_PER_MERCHANT = 5
 MAX_SLOW_IN_FLIGHT_PER_MERCHANT = 1
-_SPARE = 32  # more candidates than needed, because another worker may lease some of them first
+_SPARE = 32  # read more candidates than needed, because another worker may lease some of them first
 _WORKER_LOST = "The worker ended before the attempt did."
 
 
@@ -33,8 +34,9 @@ _WORKER_LOST = "The worker ended before the attempt did."
 class Claim:
     """A leased attempt, with all data that it needs.
 
-    The secrets are still encrypted. If one can't be decrypted, only this attempt fails. `is_slow`: the delivery is in
-    the slow lane. `merchant_id` is the merchant of the endpoint. For a payment request's own URL, it is None.
+    The secrets are decrypted later, so if a secret can't be decrypted, only this attempt fails. `is_slow` is True if
+    the delivery is in the slow lane. `merchant_id` is the endpoint's merchant, or None if the delivery goes to a
+    payment request's own URL.
     """
 
     delivery_id: str
@@ -70,10 +72,11 @@ def claim_due(
 ) -> list[Claim]:
     """Lease up to `limit` due deliveries. Merchants take turns. The caller renews the lease.
 
-    At most `slow_limit` of them (default: `limit`) are from the slow lane. A delivery is in the slow lane if it is a
-    retry, if its endpoint is failing, or if its merchant is in `slow_merchants`. A merchant has at most five deliveries
-    in flight, one of them from the slow lane. So a slow receiver delays only its own merchant. Two workers that lease
-    at the same time can exceed these limits slightly. If an endpoint is disabled or has no URL, its deliveries wait.
+    At most `slow_limit` of the deliveries (default: `limit`) are from the slow lane. A delivery is in the slow lane if
+    it is a retry, if its endpoint is failing, or if its merchant is in `slow_merchants`. A merchant has at most five
+    deliveries in flight, one of them from the slow lane. So a slow receiver delays only its own merchant. If two
+    workers lease at the same time, they can exceed these limits slightly. If an endpoint is disabled or has no URL, its
+    deliveries wait.
     """
     if limit < 1:
         return []
@@ -166,7 +169,7 @@ def release(claims: Sequence[Claim]) -> None:
     The deliveries are due as before, and no attempt is counted.
     """
     with transaction.atomic():
-        # Workers that store results lock rows in the same order. The order prevents deadlocks.
+        # Lock the rows in the same order as workers that store results do, to prevent deadlocks.
         run(STATEMENTS["held"], [[claim.delivery_id for claim in claims]])
         for claim in claims:
             held = Delivery.objects.filter(pk=claim.delivery_id, claim_id=claim.claim_id)

@@ -24,8 +24,8 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
 
     The first one is due at once. Return the updated delivery.
 
-    Earlier attempts are kept, and numbering continues. The status becomes `pending`. If an attempt is in progress, it
-    counts as the first of the new series. If the endpoint is disabled, the delivery waits until it is enabled.
+    Earlier attempts are kept, and new attempts continue their numbers. The status becomes `pending`. An attempt in
+    progress counts as the first of the new series. If the endpoint is disabled, the delivery waits until it is enabled.
 
     `actor` (such as `api key quitt_012345` or `operator alice`) is stored and logged.
 
@@ -40,7 +40,7 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
         is_under_way = not Delivery.objects.filter(leases.is_free(), pk=row.pk).exists()
         row.earlier_attempts = row.attempts - 1 if is_under_way else row.attempts
-        if not is_under_way:  # if a worker's lease expired, its result must not change the new series
+        if not is_under_way:  # a worker whose lease has expired must not change the new series
             row.claim_id = row.lease_until = None
         row.status = Delivery.Status.PENDING
         row.due_at = now

@@ -22,9 +22,10 @@ def _listed(numbers: list[str]) -> str:
 
 
 def next_due(attempts: int, ended_at: datetime, random: Callable[[], float]) -> datetime | None:
-    """Return the time of the next attempt. `attempts` have failed, and the last of them ended at `ended_at`.
+    """Return the time of the next attempt, or None after the eighth.
 
-    Returns None after the eighth. `random` returns numbers from 0 to 1.
+    `attempts` is the number of failed attempts, and `ended_at` the end of the last one. `random` returns numbers from 0
+    to 1.
     """
     if attempts >= MAX_ATTEMPTS:
         return None

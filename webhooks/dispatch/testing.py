@@ -94,7 +94,7 @@ def record_test_event(sent: SentTestEvent) -> Delivery:
 
 
 def example_object(type_: EventType) -> dict[str, Any]:
-    """Return a `data.object` as in a real event of `type_`, but marked as a test."""
+    """Return an example of the `data.object` of an event of `type_`, marked as a test."""
     about = ABOUT[type_]
     paid = _REQUESTED * about.paid_percent // 100
     amount = paid or _REQUESTED

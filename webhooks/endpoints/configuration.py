@@ -47,10 +47,11 @@ def configure(
 ) -> Endpoint | None:
     """Apply `change` and return the endpoint.
 
-    A missing endpoint is created with a secret. But if the change has neither a URL nor types, return None instead.
+    If the merchant has no endpoint, create it with a secret. But if the change then has neither a URL nor event types,
+    create nothing and return None.
 
     After a rotation, the previous secret also signs for 24 hours. The security log gets an entry (see `audit.note` for
-    `request` and `actor`). Raises ApiError if the change omits the URL while one is set.
+    `request` and `actor`). Raises ApiError if the endpoint has a URL and the change omits `url`.
     """
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().filter(merchant=merchant).first()

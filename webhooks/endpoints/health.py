@@ -1,7 +1,7 @@
 """Send a merchant an e-mail if its endpoint has failed for a day, and if it was disabled after five days.
 
-`webhooks.dispatch.attempts` stores the failures and disables endpoints. An e-mail is due if `warned_at` is null. One
-transaction sets `warned_at` and stores the e-mail.
+`webhooks.dispatch.attempts` stores the failures and disables endpoints. An e-mail is due if `warned_at` is null. The
+transaction that stores the e-mail also sets `warned_at`.
 """
 
 from collections.abc import Callable

@@ -14,7 +14,7 @@ from webhooks.models import Endpoint
 
 @dataclass
 class Result:
-    """How many rows were encrypted again, and how many no key can decrypt."""
+    """The number of rows that were encrypted again, and of rows that none of the keys can decrypt."""
 
     rows: int = 0
     unreadable: int = 0
@@ -23,7 +23,7 @@ class Result:
 def reencrypt_secrets() -> Result:
     """Encrypt all webhook secrets and second factors with the newest key.
 
-    The re-encryption can be repeated, and can run while the secrets are in use.
+    Repeated runs are safe, also while the secrets are in use.
     """
     result = Result()
     _each(Endpoint, _endpoint, result)

@@ -1,8 +1,8 @@
 """Weekly partitions for event bodies and attempts: create them 60 days ahead, and drop those that are no longer used.
 
-Dropping a partition takes only milliseconds and leaves nothing to vacuum. There is no default partition: a week's
-partition can't be created while a default partition has rows of that week. Unique keys are in tables
-without partitions.
+Dropping a partition takes only milliseconds and leaves nothing to vacuum. There is no default partition, because rows
+in it would prevent the creation of the partition for their week. Values that must be unique are in tables without
+partitions.
 """
 
 import logging
@@ -17,14 +17,14 @@ logger = logging.getLogger(__name__)
 AHEAD = timedelta(days=60)
 LEAST_AHEAD = timedelta(days=7)
 WEEK = timedelta(days=7)
-# By table: the query for rows that still need its partitions.
+# For each table: the query for rows that still need the partition that ends at %s.
 TABLES = {
     "webhooks_eventbody": "SELECT FROM webhooks_event WHERE created < %s",
     "webhooks_attempt": "SELECT FROM webhooks_delivery WHERE created_at < %s",
 }
 _LOCK = 0x70617274  # The number of an advisory lock: one process at a time creates and drops partitions.
-# If a statement waits for a lock on a table, all other queries wait behind it. So it gives up soon, and the next run
-# retries.
+# If a statement waits for a lock on a table, all other queries wait behind it. So the statement gives up soon, and the
+# next run retries.
 _LOCK_WAIT = "200ms"
 _PARTITIONS = r"""
 SELECT parent.relname, child.relname,
@@ -69,9 +69,9 @@ def make_ahead(now: datetime) -> int:
 def drop_unused(before: datetime) -> int:
     """Drop the partitions that end by `before` and that no event or delivery needs. Return how many were dropped.
 
-    A partition of bodies is needed while an event older than its end exists. A partition of attempts is needed while a
-    delivery older than its end exists, because a delivery is older than its attempts. So no event loses its body, and
-    no delivery loses its attempts.
+    A partition of event bodies is needed while there is an event from before the partition's end. A partition of
+    attempts is needed while there is a delivery from before the partition's end, because a delivery is older than its
+    attempts.
     """
     dropped = 0
     for partition in partitions():
@@ -81,7 +81,7 @@ def drop_unused(before: datetime) -> int:
 
 
 def days_ahead(now: datetime) -> float:
-    """Return for how many more days every table has partitions. If it is 0 or less, no rows can be stored now."""
+    """Return for how many more days every table has partitions. At 0 or less, no rows can be stored now."""
     ends = _ends(partitions()).values()
     return min((end - now).total_seconds() / 86400 if end else 0.0 for end in ends)
 
@@ -113,7 +113,7 @@ def making_of(table: str, start: datetime) -> list[str]:
 def _ends(existing: list[Partition]) -> dict[str, datetime | None]:
     ends: dict[str, datetime | None] = dict.fromkeys(TABLES)
     for partition in existing:
-        ends[partition.table] = partition.until  # the newest partition is the last one
+        ends[partition.table] = partition.until  # partitions are in ascending order, so the newest one wins
     return ends
 
 

@@ -8,7 +8,8 @@ from chains.families.evm.search.log_queries import Region, query
 from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc
 from chains.rpc.nodes import MAX_LOG_BLOCKS
 
-# No token is at this address, so the query has no results. A node can reject it only for its range.
+# No token is at this address, so the query has no results. So a node rejects the query only if its range of blocks is
+# too large.
 _NONE = "0x0000000000000000000000000000000000000001"
 _DEPTHS = (128, 1_024, 16_384, 131_072, 1_048_576)
 

@@ -1,8 +1,8 @@
 """Read a wallet's balances of many tokens in one call, without a deployed contract.
 
-The call (`eth_call`) simulates a contract creation. The creation code calls each token for the owner's balance. It
-returns the results in place of the new contract's code. Each token's call has a gas limit and 32 bytes for the result.
-So a token that reverts, loops or returns a megabyte doesn't affect the others.
+The call (`eth_call`) simulates a contract creation. The creation code calls each token for the owner's balance. The
+creation code returns the balances in place of the new contract's code. Each token's call has a gas limit and 32 bytes
+for the result. So a token that reverts, loops or returns a megabyte doesn't affect the others.
 
 The limits of one call: creation code has at most 49,152 bytes (EIP-3860). A contract's code has at most 24,576
 (EIP-170), must not begin with 0xEF (EIP-3541) and costs 200 gas per byte.
@@ -113,7 +113,7 @@ def _call(owner: str, part: Sequence[str]) -> Call:
 def _read(result: Any, length: int) -> list[int | None]:
     """Return the balances of a part's tokens; None for an invalid result.
 
-    If the gas wasn't enough, the last tokens are missing. Empty if the node did not run the call.
+    If the gas wasn't enough, the last tokens are missing. The list is empty if the node did not run the call.
     """
     if isinstance(result, RpcFault):
         if result.code in _LIMITED:

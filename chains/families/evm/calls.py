@@ -13,8 +13,8 @@ REFERENCE_BYTES = 16
 class TokenCall:
     """A call of a token's `transfer` or `transferFrom`, with the reference after its arguments.
 
-    `sender` is the account whose tokens should move. `is_own` is true if it is the caller (`transfer`). `is_marked` is
-    true if exactly 16 bytes, the length of a reference, follow the arguments.
+    `sender` is the account whose tokens should move. `is_own` is true if `sender` is the caller (`transfer`).
+    `is_marked` is true if exactly 16 bytes, the length of a reference, follow the arguments.
     """
 
     token: str

@@ -119,11 +119,11 @@ class EvmClient(DepositReader):
         mentioning: frozenset[str] = frozenset(),
         alone: Alone | None = None,
     ) -> Snapshot:
-        """Read the transactions from one node: two batches, and one more for traces.
+        """Read the transactions from one node, in several batches.
 
         1. The transactions with their receipts.
-        2. The traces of those that need one. Account state replaces a missing trace, in two more rounds. 3. The head
-           and the blocks that the receipts name, and the chain id again: the URL may now serve another node.
+        2. The traces of the transactions that need one. If a trace is missing, two more batches read account state.
+        3. The head, the blocks that the receipts name, and the chain id: the URL may now serve another node.
 
         A transaction is reported as not mined if its trace is temporarily unavailable. The same holds if the node has a
         different block at the receipt's height, because the chain was reorganised between the batches.
@@ -180,7 +180,10 @@ class EvmClient(DepositReader):
     def _traces(
         self, node: JsonRpc, wanted: dict[str, Mined], whole_input_of: frozenset[str], *, alone: Alone | None
     ) -> Traces:
-        """Return these traces. On a chain with a quorum, only this node is queried; otherwise any node."""
+        """Return these traces.
+
+        On a chain with a quorum, only this node is queried. On other chains, every node may be queried.
+        """
         own = [self._tracers[url] for url in node.urls]
         if self._rpc.size < quorum.NODES_FOR_QUORUM:
             own += [tracer for tracer in self._tracers.values() if tracer not in own]
@@ -210,7 +213,7 @@ class EvmClient(DepositReader):
     def prepare(
         self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
     ) -> dict[str, Any]:
-        """Return the unsigned call as hex quantities. Raises ValueError if its value is not the amount to spend."""
+        """Return the unsigned call as hex quantities. Raises ValueError if the call's value is wrong."""
         if not isinstance(action, EvmCall):
             raise TypeError(f"{type(action).__name__} is not for an EVM chain")
         building.check_value(action, spending)
@@ -233,8 +236,8 @@ class EvmClient(DepositReader):
     ) -> dict[str, Any]:
         """Return the unsigned call.
 
-        Raises TransferRefused if the wallet can't make it now. `is_direct` is true for our own transfers, whose gas
-        another account may pay.
+        Raises TransferRefused if the wallet can't make the call now. `is_direct` is true for our own transfers, whose
+        gas another account may pay.
         """
         prices = fees.price_calls(call, self._fee_rules, self._chain_id)
         calls = [*prices, *building.funding_calls(call, sender, token, with_code=is_direct)]
@@ -281,7 +284,7 @@ class EvmClient(DepositReader):
         return 0  # every address can receive tokens
 
     def can_prove_internal_transfers(self) -> bool:
-        """Whether traces can prove an inner call's value. On a chain with a quorum, two nodes need traces."""
+        """Whether traces can prove an inner call's value. On a chain with a quorum, two nodes must support traces."""
         needed = 2 if self._rpc.size >= quorum.NODES_FOR_QUORUM else 1
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
         return sum(1 for _ in islice(offering, needed)) == needed
@@ -303,7 +306,7 @@ class EvmClient(DepositReader):
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in tokens.metadata_calls(contract)]
-        # Parsed outside the batch, because the node is healthy if the contract isn't a token.
+        # Parse outside the batch: the node isn't at fault if the contract isn't a token.
         return tokens.metadata(self._rpc.batch(calls, list))
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
@@ -347,7 +350,7 @@ class EvmClient(DepositReader):
         def find(node: JsonRpc) -> int:
             def block(tag: str) -> BlockTime:
                 call: Call = ("eth_getBlockByNumber", [tag, False])
-                # Parsed outside the batch, because a node without old blocks is healthy.
+                # Parse outside the batch: a node without old blocks isn't at fault.
                 return read_block_time(result_of(node.batch([call], list)[0]))
 
             return last_block_until(time, block("latest"), lambda height: block(hex(height)))

@@ -1,7 +1,7 @@
 """A web3 provider over our own transport, with its batches, failover, limits and chain verification.
 
-web3 formats a response after the provider has returned it. If this fails, it is too late to query another node. So the
-provider validates each response first, and supports only the methods that it can validate.
+web3 formats a response after the provider has returned it. If the formatting fails, it is too late to query another
+node. So the provider validates each response first, and supports only the methods that it can validate.
 
 Batches whose results must come from one node use `JsonRpc.batch` directly.
 """

@@ -40,9 +40,7 @@ def is_signed_by_key(address: str, message: str, signature: str) -> bool:
 
 
 def has_own_key(code: bytes) -> bool:
-    """Whether an account with this code signs with a key. An account without code does, and an account with an EIP-7702
-    delegation.
-    """
+    """Whether an account with this code signs with a key. This is true for no code and for an EIP-7702 delegation."""
     return code == b"" or (code.startswith(_DELEGATION) and len(code) == _DELEGATION_BYTES)
 
 
@@ -55,7 +53,7 @@ def is_signed_by_contract(
 ) -> bool:
     """Whether the contract at `address` accepts the signature of `message` (EIP-1271).
 
-    `results` sends calls to the chain. `block` is the tag or height at which they read the state.
+    `results` sends calls to the chain. `block` is the tag or height of the block whose state the calls read.
     """
     raw = _read(signature)
     if raw is None:

@@ -28,7 +28,7 @@ _TOKEN_ACCOUNT_BYTES = 165
 _EXTENDED_MINT, _EXTENDED_TOKEN_ACCOUNT = 1, 2
 _FROZEN = 2
 _EXTENSIONS_AT = _TOKEN_ACCOUNT_BYTES + 1
-# Extensions of Token-2022: of token accounts, and two of mints.
+# Extensions of Token-2022. The first is for token accounts, the other two are for mints.
 _MEMO_TRANSFER = 8
 _INTEREST_BEARING, _SCALED_UI_AMOUNT = 10, 25
 

@@ -43,7 +43,7 @@ _UNITS_MARGIN_PERCENT = 125
 _SPARE_UNITS = 1_000
 # The minimum and maximum price per compute unit, in millionths of a lamport. In between, we use the recent median.
 _LOWEST_PRICE, _HIGHEST_PRICE = 1_000, 300_000
-# The number of blocks for which a new blockhash is valid. One URL may serve several nodes, and one of them may lag.
+# A new blockhash is valid for 150 blocks. One URL may serve several nodes, of which one may be up to 30 blocks behind.
 _BLOCKS_VALID, _BLOCKS_BEHIND = 150, 30
 _HIGHEST = 2**63 - 1
 # The usual size of a new token account; Token-2022 adds extensions.
@@ -179,8 +179,8 @@ def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int
         _parts(wallet.holdings, order.amount),
         order.reference,
         memo=_memo(order) if requires_memo(receiving) else None,
-        # The account may be closed before the transfer is mined. A sponsor opens only accounts for which it has
-        # reserved coin.
+        # Without a sponsor, always add the instruction that opens the account, because an existing account may be
+        # closed before the transfer is mined. A sponsor opens only accounts for which it has reserved coin.
         opened_by=None if order.sponsor and receiving else order.fee_payer,
     )
     return moves, deposit
@@ -269,8 +269,8 @@ def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
 def _last_valid_height(block: Mapping[str, Any], newest: Any) -> int:
     """Return the last height at which a blockhash is valid.
 
-    Raises ChainError if the height is too far from the newest block's height. Otherwise a false height might never be
-    reached, so the transaction would never expire, and would hold its request.
+    Raises ChainError if the height is too far from the newest block's height. A false height might never be reached.
+    The transaction would then never expire, and would block its request.
     """
     last, height = whole(block.get("lastValidBlockHeight")), whole(result_of(newest))
     if not height <= last <= min(height + _BLOCKS_VALID + _BLOCKS_BEHIND, _HIGHEST):

@@ -46,8 +46,8 @@ class _Gap:
 class _Trail:
     """The progress of one watch. All transactions were looked up, except those in `gaps` (the newest first).
 
-    `postponed` has the transactions that could not be read yet, `found` the watch's payments. `served` is the number of
-    the last search that looked up one of its transactions.
+    `postponed` has the transactions that could not be read yet, `found` the watch's payments. Searches are numbered:
+    `served` is the last search that looked up a transaction of this watch.
     """
 
     newest: str | None = None
@@ -59,8 +59,9 @@ class _Trail:
 
 @dataclass
 class _Page:
-    """A part of a watch's list: (signature, whether it succeeded), newest first. The first `planned` entries are
-    looked up next.
+    """A page of the transactions with a watch's key: (signature, whether it succeeded), newest first.
+
+    The first `planned` entries are looked up next.
     """
 
     watch: Watch
@@ -126,7 +127,10 @@ class ReferenceSearch:
             )
 
     def _newest(self, watches: Sequence[Watch]) -> list[_Page]:
-        """Return the newest part of each watch's list. The watch that was served longest ago comes first."""
+        """Return the newest part of each watch's list.
+
+        The watch whose transactions were looked up longest ago comes first.
+        """
         trails = [self._trails.get(watch) or _Trail() for watch in watches]
         gaps = [_Gap(None, trail.newest) for trail in trails]
         calls = [_list_call(watch, gap) for watch, gap in zip(watches, gaps, strict=True)]
@@ -146,7 +150,7 @@ class ReferenceSearch:
     def _older(self, waiting: Sequence[tuple[Watch, _Trail]]) -> list[_Page]:
         """Return the next part of each watch's oldest gap.
 
-        If a node knows the gap's first transaction but lists no older ones, the gap is finished.
+        The gap is finished if a node lists no older transactions, although it knows the gap's first one.
         """
         calls: list[Call] = []
         for watch, trail in waiting:
@@ -165,7 +169,7 @@ class ReferenceSearch:
         return pages
 
     def _look_up_pages(self, pages: Sequence[_Page], lookups: "_Lookups") -> None:
-        """Look up the transactions of these parts within the search's budget. The parts take turns."""
+        """Look up transactions of these pages in turn, as many as the search allows."""
         turns = deque(pages)
         left = lookups.left
         while turns and left > 0:
@@ -202,7 +206,7 @@ class ReferenceSearch:
         self._trails.move_to_end(page.watch)
 
     def _retry_postponed(self, watches: Iterable[Watch], lookups: "_Lookups") -> None:
-        """Look up some postponed transactions again. The next search continues after them."""
+        """Look up some postponed transactions again. The next search takes the ones after these."""
         known = [(watch, self._trails[watch]) for watch in watches if watch in self._trails]
         waiting = deque((watch, trail, signature) for watch, trail in known for signature in trail.postponed)
         waiting.rotate(-self._searches * _MAX_RETRIES)
@@ -277,8 +281,8 @@ class _Lookups:
 
 def pays(facts: TransactionFacts, watch: Watch) -> bool:
     """Whether the watch's reference can claim a transfer of this transaction."""
-    # An unreadable transaction without a sender has an unknown format, so it may pay. An unreadable transaction with a
-    # sender is too large. No wallet makes such payments, so it can be ignored.
+    # An unreadable transaction with a sender has too many moves. No wallet makes such a payment, so ignore it. Any
+    # other unreadable transaction may pay.
     if not facts.is_readable:
         return not facts.sender
     return facts.succeeded and any(

@@ -93,7 +93,7 @@ def token_transfer(
     """Return the instructions that create the recipient's token account if needed, and move the parts to it.
 
     Each transfer contains the reference. With `memo`, a memo is directly before each transfer. `opened_by` pays the
-    rent of a new token account. None if the account exists.
+    rent of a new token account; it is None if the account exists.
     """
     payer, owner = Pubkey.from_string(sender), Pubkey.from_string(recipient)
     address, program = Pubkey.from_string(mint.address), Pubkey.from_string(mint.program)

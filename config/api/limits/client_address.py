@@ -1,7 +1,7 @@
 """Find the client's address. X-Forwarded-For is trusted only for the proxies in `TRUSTED_PROXIES`.
 
 The library python-ipware is no substitute. The library doesn't check whether the peer is a trusted proxy. The library
-also skips invalid entries, and then counts the proxies wrongly.
+also skips invalid entries, so it miscounts the proxies.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,9 @@
 """Count calls against a quota that all clients share. No client, merchant or payment request can use it up.
 
-Each call belongs to owners, such as a client and a merchant. An owner's share is a fraction of the calls that the other
-owners have left in the window, but at least one call. Example: of 100 calls the others have made 40. An owner with a
-share of one in 4 may then make 15. A call is allowed if the quota and the share of each of its owners have room.
+Each call counts for one or more owners, such as a client and a merchant. An owner may use only a share of the calls
+that the other owners have not used, but at least one call. Example: the quota is 100 calls, and the others have made
+40. With a share of one in 4, an owner may make 15 of the remaining 60. A call is rejected if the quota or a share of
+one of its owners is used up.
 
 Redis checks and counts a call in one atomic step, for all processes. Without Redis, each process counts alone.
 """
@@ -46,7 +47,7 @@ return {'', 0}
 
 @dataclass(frozen=True)
 class Share:
-    """The part of a quota that one `owner` may use. If the others have left n calls, it is n / `one_in`."""
+    """The part of a quota that one `owner` may use: one in `one_in` of the calls that the others have not used."""
 
     owner: str
     one_in: int
@@ -63,9 +64,10 @@ class Spent:
 
 
 def spend(quota_name: str, shares: Sequence[Share], quota: RateLimitItem | None) -> Spent | None:
-    """Count one call against the quota and its shares, and return None if it is allowed. Without a quota, it always is.
+    """Count one call against the quota and its shares. Return None if the call is allowed.
 
-    A call of the service itself has no shares: only the quota limits it.
+    If there is no quota, every call is allowed. A call by the service itself has no shares, so only the quota limits
+    it.
     """
     if quota is None:
         return None
@@ -91,7 +93,8 @@ def _used_in_redis(quota_name: str, window: int) -> int:
 
 
 def _in_redis(quota_name: str, shares: Sequence[Share], amount: int, window: int) -> tuple[str, float]:
-    # A Redis Cluster stores keys with the same text in braces on the same node. The script needs all of them there.
+    # The script needs all of its keys on the same node. A Redis Cluster ensures that for keys with the same text in
+    # braces.
     quota_key = f"{_PREFIX}:{{{quota_name}}}"
     keys = [quota_key, *(f"{quota_key}:{share.owner}" for share in shares)]
     values = [window * 1000, amount, uuid.uuid4().hex, *(share.one_in for share in shares)]
@@ -100,7 +103,10 @@ def _in_redis(quota_name: str, shares: Sequence[Share], amount: int, window: int
 
 
 class Shares:
-    """The same count for this process alone. Thread-safe. `clock` returns seconds."""
+    """Counts calls in this process alone, as the Redis script does for all processes. Thread-safe.
+
+    `clock` returns seconds.
+    """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -15,7 +15,7 @@ from config.api.limits.client_address import client_identity
 from config.api.limits.rate_limits import Refusal, WithoutRedis, hit
 
 _PUBLIC = ("/api/public/", "/pay/", "/refunds/", "/l/", "/notices/")
-# The parameters of public paths that name a payment request or a refund.
+# The path parameters that identify a payment request or a refund.
 _NAMES = ("id", "shortcode", "code")
 # One address can serve many customers, such as a shop, an office or a mobile carrier.
 _TIMES_FOR_AN_ADDRESS = 10
@@ -56,7 +56,9 @@ class RateLimitMiddleware:
 
 
 def count_expensive(request: HttpRequest | Request, about: object) -> None:
-    """Count a call that queries nodes or providers, by payment request and client address. Count it once only.
+    """Count a call that queries nodes or providers, by payment request and client address.
+
+    Repeated counts of the same HTTP request have no effect.
 
     Call this after the input is validated and before the first query. `about` is the payment request's ID, or "" for a
     call without one. There is no limit for all addresses together: one client could use it up for all others.
@@ -81,7 +83,7 @@ def _hit(
     *,
     without_redis: WithoutRedis = "let through",
 ) -> Refusal | None:
-    """Count a call twice: for this payment request and address, and for this address and all payment requests."""
+    """Count a call against the address's two limits: for this payment request, and for all payment requests."""
     if limit is None:
         return None
     return hit(f"{scope}-request", f"{about}/{identity}", limit, without_redis=without_redis) or hit(
@@ -91,7 +93,7 @@ def _hit(
 
 @cache
 def _over_all_requests(limit: RateLimitItem) -> RateLimitItem:
-    """Return the higher limit of one address for all payment requests together."""
+    """Return the limit for one address's calls about all payment requests."""
     return type(limit)(limit.amount * _TIMES_FOR_AN_ADDRESS, limit.multiples, limit.namespace)
 
 

@@ -1,8 +1,8 @@
 """Count calls against a limit in Redis, for all processes together.
 
 Each count is one atomic step over a sliding window. If Redis times out, the processes stop calling it for a few
-seconds. Meanwhile all calls are allowed. Use `without_redis="count here"` if a call must stay limited: then each
-process counts alone.
+seconds. Meanwhile all calls are allowed. With `without_redis="count here"`, calls stay limited during that time,
+because each process counts alone.
 """
 
 import logging
@@ -73,8 +73,8 @@ def from_redis(query: Callable[[], Result]) -> Result | None:
         result = query()
     except RedisError as error:
         _redis.failed(error)
-        # Perhaps Redis failed over, and these connections lead to a replica. The error of a script doesn't tell, so
-        # the connections are closed after any error.
+        # After a failover, these connections may lead to a replica. A script's error doesn't show whether that is so.
+        # So close the connections after every error.
         _in_redis().storage.connection_pool.disconnect(inuse_connections=False)
         return None
     _redis.responded()
@@ -96,8 +96,8 @@ def _seconds_until_free(
 ) -> float:
     """Return the seconds until one more call is allowed.
 
-    All calls of the current window count. Calls of the previous window count less and less. (The library's own function
-    for this returns None if the first and the last call came in the same millisecond.)
+    All calls of the current window count. Calls of the previous window count less as time passes. (The library's own
+    function for this returns None if the first and the last call came in the same millisecond.)
     """
     if current >= amount:
         return current_left - window

@@ -1,8 +1,9 @@
 """Limit how many threads of a web process wait for outside parties: nodes, routing providers, receivers, name servers.
 
 If every thread waited for a node that hangs, there would be no thread for calls that need only the database. So at most
-`MAX_WAITING` threads wait, and fewer for one party. The next thread queues for a short time. If no place gets free, its
-call fails as if the party were down. The calls after it fail at once, for a few seconds.
+`MAX_WAITING` threads wait, and fewer for one party. If this limit is reached, the next call waits for a short time
+until another call ends. If none ends, the call fails as if the party were down. For the next few seconds, further calls
+fail at once.
 
 Only the threads of web processes are limited. Workers have separate threads for each chain and receiver.
 """
@@ -20,8 +21,9 @@ from django.http import HttpRequest, HttpResponse
 MAX_WAITING = 12
 MAX_FOR_ONE_PARTY = 8
 RETRY_AFTER_SECONDS = 2
-# How long a caller queues. If the party responds normally, a place gets free sooner. Otherwise the party counts as
-# hanging: during the pause, no caller queues for it. After the pause, one caller at a time does.
+# A caller waits up to _PATIENCE_SECONDS for a place. If the party responds normally, a place is free sooner. Otherwise
+# the party is considered down: for _PAUSE_SECONDS, calls that find no place fail at once. After that, one caller at a
+# time waits for a place again.
 _PATIENCE_SECONDS = 1.0
 _PAUSE_SECONDS = 5.0
 
@@ -82,8 +84,8 @@ _here = _Here()
 def waiting_for(party: str, *, at_once: int = MAX_FOR_ONE_PARTY, queues: bool = True) -> Iterator[None]:
     """Count this thread as waiting for `party` while the block runs. A nested block doesn't count again.
 
-    At most `at_once` threads wait for one party. With `queues`, the next thread waits up to a second for a place. A
-    thread that doesn't serve a request is not counted.
+    At most `at_once` threads wait for one party. If `queues` is True, the next thread waits up to a second for a place.
+    Otherwise it fails at once. A thread that doesn't serve a request is not counted.
 
     Raises Busy if there is no place.
     """

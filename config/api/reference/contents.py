@@ -71,7 +71,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Section:
-    """The calls of one tag, or all webhook events with one text on how to verify them."""
+    """A section of the page: the calls with one tag, or all webhook events."""
 
     id: str
     title: str

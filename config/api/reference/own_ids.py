@@ -38,7 +38,7 @@ class _Replacement:
         return node
 
     def _own(self, node: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values to change in `node` if it is an example of the chain or the token."""
+        """Return this deployment's values for `node` if it is the example chain or token, or else {}."""
         if "chain_type" in node and node.get("id") == self._example_chain["id"]:
             return {key: value for key, value in self._chain.items() if key in node}
         if node.get("contract_address") == self._example_token["contract_address"]:

@@ -126,7 +126,7 @@ _TYPE = {"$ref": "#/components/schemas/ErrorType"}
 
 
 def _error(type_: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an error. `type_` and `code` are the schemas of its two fields with fixed values."""
+    """Return the schema of an error. `type_` and `code` are the schemas of the fields with these names."""
     fields = {
         "type": type_,
         "code": code,
@@ -160,14 +160,14 @@ def _error(type_: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
 
 COMPONENTS["Error"] = _error(_TYPE, _CODE)
 
-_MIN_SHARED = 3  # a response of this many operations becomes a component
+_MIN_SHARED = 3  # a response that this many operations share becomes a component
 _HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
 
 
 def error_responses(codes: Iterable[ErrorCode]) -> dict[str, dict[str, Any]]:
     """Return one response per HTTP status. Each response's description lists the codes of its status."""
     by_status: dict[int, list[ErrorCode]] = {}
-    for code in ErrorCode:  # in the enumeration's order
+    for code in ErrorCode:  # in the order of declaration
         if code in codes:
             by_status.setdefault(status_of(code), []).append(code)
     return {str(status): _response(status, by_status[status]) for status in sorted(by_status)}

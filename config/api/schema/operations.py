@@ -24,10 +24,10 @@ from config.api.serializers import StrictSerializer
 
 Described = TypeVar("Described", bound=type[serializers.BaseSerializer[Any]] | type[Answer])
 View = TypeVar("View", bound=Callable[..., Any])
-# The key is the HTTP status. For a response that isn't JSON, it is the status and the media type.
+# By HTTP status, or by status and media type for a response that isn't JSON.
 Answers = Mapping[int | tuple[int, str], OpenApiResponse]
 
-_OWN_ERRORS = "x-own-errors"  # `operation` passes it to `Inspector`, which removes it
+_OWN_ERRORS = "x-own-errors"  # `operation` sets it; `Inspector` reads and removes it
 _OWN_HEADERS = "x-own-headers"
 _SANDBOX = "/api/test/"
 _WEBHOOKS = "webhooks.api.reference.described_calls"  # a path, because `config` imports no app
@@ -49,8 +49,8 @@ def operation(
 ) -> Callable[[View], View]:
     """Describe a view's operation. `path` has a description of each variable in the path.
 
-    `errors` are the codes besides the common ones. `answer_headers` lists extra headers of the response, by status, as
-    named in `components.HEADERS`.
+    `errors` lists the error codes that only some operations have. `answer_headers` lists the extra response headers of
+    each status, by their names in `components.HEADERS`.
     """
     variables = [
         OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.PATH, description=meaning)
@@ -199,7 +199,7 @@ class Inspector(AutoSchema):
         response["headers"] = {**response.get("headers", {}), **references}
 
     def _is_list_view(self, serializer: Any = None) -> bool:  # noqa: ARG002 - the inspector's interface
-        """Return False: lists are declared with `list_of` and `ArrayOf`."""
+        """Return False, so that drf-spectacular adds no list by itself: `list_of` and `ArrayOf` declare lists."""
         return False
 
     def _get_response_for_code(self, serializer: Any, *args: Any, **options: Any) -> dict[str, Any]:

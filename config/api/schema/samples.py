@@ -10,7 +10,7 @@ from typing import Any
 
 from config.api.schema import typescript_samples as typescript
 
-# By operation: the name of the variable with the result, the client's method, and the positional arguments.
+# For each operation: the name of the result's variable, the client's method, and the positional arguments.
 _CLIENT: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "chains.list": ("chains", "chains.list", ()),
     "tokens.list": ("tokens", "chains.tokens", ("chain_id",)),
@@ -61,7 +61,7 @@ _BODIES: dict[str, tuple[str, ...]] = {
     "webhooks.update": ("url",),
 }  # fmt: skip
 _WIDTH = 60  # the line length that fits beside the reference's text
-_KEYED = "payment_requests.create"  # its sample shows an idempotency key
+_KEYED = "payment_requests.create"  # the operation whose sample shows an idempotency key
 _IDEMPOTENCY_KEY = "order-1001"
 
 

@@ -5,7 +5,7 @@ server has closed the socket, without a round trip. If the server is unreachable
 seconds (`config.environment.keepalives`).
 
 A primary that becomes a standby keeps its connections open, but rejects writes. After such an error, this backend
-closes all connections of the pool. New ones reach the new primary by DNS, a proxy or `target_session_attrs`.
+closes all connections of the pool. New connections reach the new primary by DNS, a proxy or `target_session_attrs`.
 """
 
 import select
@@ -58,8 +58,8 @@ class _ErrorWrapper(DatabaseErrorWrapper):
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's wrapper, with a pool that checks the socket instead of sending a statement."""
 
-    # If every server is read-only, each write fails. Without this pause, each failed write would replace all
-    # connections.
+    # The minimum time between two replacements of all connections. Otherwise, if every server is read-only, each failed
+    # write would replace all connections.
     _DRAIN_PAUSE_SECONDS = 1.0
     _drained_at: ClassVar[float] = 0.0
 
@@ -70,7 +70,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def leave_server(self) -> None:
         """Close this connection and those of the pool. The thread's next statement opens a new connection."""
         if self.connection is not None:
-            # Close it in the driver: Django then treats it as a connection that the server closed.
+            # Close the connection in the driver. Django then handles it like a connection that the server closed.
             self.connection.close()
         if time.monotonic() - DatabaseWrapper._drained_at > self._DRAIN_PAUSE_SECONDS:
             self.drain_pool()

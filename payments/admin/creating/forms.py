@@ -22,7 +22,7 @@ _EXPIRIES = (
     ("604800", "After a week"),
     ("2592000", "After 30 days"),
 )
-# Maps an API parameter to the form field for it. Fields with the parameter's own name are not listed.
+# The form fields of API parameters, if the names differ.
 _FIELDS = {
     "price": "currency",
     "price.amount": "amount",

@@ -1,4 +1,4 @@
-"""List, create, share, rename and switch payment links in the portal."""
+"""The portal's pages for payment links: list, create, share, rename, and switch on or off."""
 
 from typing import Any
 

@@ -172,7 +172,7 @@ class CreatesLinks(Creates):
 
 
 def _merchant_for(request: HttpRequest) -> Merchant | None:
-    """Return the user's own merchant. A user who sees several must choose one; None before that."""
+    """Return the user's own merchant. A user who sees several merchants has to choose one. Return None until then."""
     own = merchant_of(request.user)
     if own is not None:
         return own

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Transaction:
-    """An unsigned transaction: its number of sweeps, and its gas as estimated by a node ("" if unknown)."""
+    """An unsigned transaction with its number of sweeps. `gas` is a node's estimate, "" if unknown."""
 
     sweeps: int
     gas: str

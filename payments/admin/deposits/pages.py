@@ -1,7 +1,7 @@
 """The portal's page of unswept amounts at deposit addresses, by chain and token.
 
-Opening the page queries a node. Any account may sign the transactions. The signer pays the gas, but the money can
-only go to the recipients of the requests.
+Opening the page queries a node. Any account may sign the transactions that sweep the addresses. The signer pays the
+gas, but the money can only go to the recipients of the requests.
 """
 
 from typing import Any

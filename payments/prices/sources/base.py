@@ -40,10 +40,10 @@ Whole = TypeVar("Whole")
 
 @dataclass(frozen=True)
 class Listing:
-    """The currencies for which a source has rates. A source that is down has the same list.
+    """The currencies for which a source has rates, whether or not it is down now.
 
-    `operator` and `is_daily` are as in its observations. `prices_coins` is False if the source has rates of
-    currencies only.
+    `operator` and `is_daily` are the same as in the source's observations. `prices_coins` is False if the source has
+    rates of currencies only.
     """
 
     source: str
@@ -65,15 +65,15 @@ class RateSource(Protocol):
         ...
 
     def listings(self) -> Iterable[Listing]:
-        """Return a listing for each `source` name that its observations have. Makes no call."""
+        """Return one listing for each `source` name that occurs in the observations. Makes no call."""
         ...
 
 
 class Ticker:
     """A client of an exchange's public API. One call returns one pair. Responses are not trusted.
 
-    The client remembers for some minutes which pairs the exchange doesn't list. Otherwise, prices in such
-    currencies would use up the allowed calls.
+    The client remembers for some minutes which pairs the exchange doesn't list. Otherwise, queries for such pairs
+    would use up the allowed calls.
     """
 
     def __init__(
@@ -121,8 +121,8 @@ def _rejects_pair(body: Any) -> bool:
 class WholeList(Generic[Whole]):
     """A list of rates that one call returns. The list is reused for `seconds` (default: LIST_SECONDS).
 
-    Each entry keeps its own time. If a call fails, the last list is used until its entries are too old. Raises
-    ProviderDown if there is no list.
+    Each entry keeps its own time. After a failed call, the last list is used until its entries are too old. Without a
+    list, raises ProviderDown.
     """
 
     def __init__(self, fetch: Callable[[], Whole], seconds: float | None = None) -> None:
@@ -141,7 +141,7 @@ class WholeList(Generic[Whole]):
                 except ProviderDown:
                     if self._kept is None:
                         raise
-                # A list is renewed at half of the maximum age, before it is too old.
+                # Renew the list at half of the maximum age, so that it never gets too old.
                 seconds = self._seconds or min(LIST_SECONDS, settings.RATE_MAX_AGE / 2)
                 self._due_at = time.monotonic() + seconds
             return self._kept
@@ -152,7 +152,7 @@ def observe_each(
 ) -> dict[str, list[Observation]]:
     """Observe one base after the other. The failure of one doesn't affect the others.
 
-    No observation begins after ANSWER_SECONDS. Raises ProviderDown if one failed and none succeeded.
+    No observation begins after ANSWER_SECONDS. If one failed and none succeeded, raises ProviderDown.
     """
     observed: dict[str, list[Observation]] = {}
     failure: ProviderDown | None = None

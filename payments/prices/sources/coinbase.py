@@ -1,8 +1,8 @@
 """Coinbase Exchange: the last trade of a pair (https://docs.cdp.coinbase.com, "Get product ticker").
 
 Coinbase trades coins for USD and other currencies, but no currency for USD. So the value of EUR is computed
-from two trades of one coin: in EUR and in USD. There is no rate of USDC, because Coinbase trades dollars and
-USDC in one order book.
+from two trades of one coin: in EUR and in USD. Coinbase trades dollars and USDC in one order book, so it has no rate
+of USDC.
 """
 
 from collections.abc import Collection, Iterable

@@ -1,8 +1,8 @@
 """Coinbase's list of exchange rates (https://docs.cdp.coinbase.com, "Get exchange rates"). One call returns all.
 
-The list has no time, so its age counts from the first response with exactly these rates. Coin prices change all the
-time, so a list that stays the same is stale. Only the currencies of the list are used. Other sources price coins,
-and the list's rate of USDC is always 1, because Coinbase exchanges USDC for dollars itself.
+The list has no time. Its age is the time since a response first had exactly these rates. Coin prices change all the
+time, so a list that stays the same is stale. Only the list's currencies are used, not its coins. Other sources price
+coins, and this list's rate of USDC is always 1.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -31,7 +31,7 @@ _MALFORMED = "ecb returned something other than a day's reference rates"
 
 @dataclass(frozen=True)
 class DailyRates:
-    """`units`: how many units of each currency one euro is worth."""
+    """One day's list. `units` has how many units of each currency one euro is worth."""
 
     day: date
     units: dict[str, Fraction]

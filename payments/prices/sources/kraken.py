@@ -29,7 +29,7 @@ URL = "https://api.kraken.com"
 CURRENCIES = frozenset(("AUD", "CAD", "CHF", "EUR", "GBP", "JPY"))
 # Kraken uses other codes for these coins.
 _CODES = {"BTC": "XBT", "DOGE": "XDG"}
-# An error with such a beginning is about the exchange, unless it names the pair. All other errors are about the pair.
+# Errors that begin like this are about the exchange, unless they name the pair. All other errors are about the pair.
 _OF_THE_EXCHANGE = ("EService:", "EAPI:", "EGeneral:Internal", "EGeneral:Temporary", "EGeneral:Too many")
 _NO_SUCH_PAIR = ("EQuery:", "EGeneral:Invalid")
 
@@ -78,7 +78,7 @@ def _is_about_pair(body: Any) -> bool:
         raise ProviderDown("kraken returned something other than trades")
     if any(each.startswith(_OF_THE_EXCHANGE) and not names_pair(each) for each in errors):
         raise ProviderDown("kraken returned an internal error")
-    return any(not each.startswith("W") for each in errors)  # "W" marks a warning beside a result.
+    return any(not each.startswith("W") for each in errors)  # Messages that begin with "W" are only warnings.
 
 
 def _has_error(body: Any, beginnings: tuple[str, ...]) -> bool:

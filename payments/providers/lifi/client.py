@@ -36,7 +36,7 @@ CHAINS_KNOWN_SECONDS = 3600.0
 _CHAIN_TYPES = "EVM,SVM"
 _ORDERS = {Order.CHEAPEST: "CHEAPEST", Order.FASTEST: "FASTEST"}
 
-# LI.FI's error codes, by meaning. A response with another code is judged by its HTTP status.
+# The meanings of LI.FI's error codes. For any other code, the HTTP status decides.
 _NO_ROUTE = frozenset({1002, 1003, 1004, 1011})
 _PRICE_MOVED = 1007
 _DOWN = frozenset({1000, 1001, 1005, 1006, 1008, 1009, 1010, 1012, 1013})
@@ -58,7 +58,7 @@ class LifiProvider:
     def quote(self, wanted: Wanted) -> Offer:
         """Return an offer for which LI.FI guarantees at least `wanted.amount`.
 
-        Makes one call of at most 10 seconds, and none if the quota is used up. Raises NoOffer and ProviderDown.
+        If the quota is used up, makes no call, else one of at most 10 seconds. Raises NoOffer and ProviderDown.
         """
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)
@@ -111,11 +111,11 @@ class LifiProvider:
         }
 
     def _may_serve(self, *chain_ids: int) -> bool:
-        """Return True also before LI.FI's list of chains was read."""
+        """Before LI.FI's list of chains is read, return True for every chain."""
         return self._served is None or self._served[0].issuperset(chain_ids)
 
     def _served_among(self, chain_ids: Sequence[int]) -> frozenset[int]:
-        """Return those of the chains that LI.FI serves. If its list is unavailable, return all."""
+        """Return which of these chains LI.FI serves. If LI.FI's list is unavailable, return all of them."""
         now = time.monotonic()
         if self._served is None or now >= self._served[1]:
             try:

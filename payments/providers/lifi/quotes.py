@@ -144,7 +144,7 @@ def _fees(costs: Any) -> Iterator[Fee]:
         fields = reading.members(cost, "fee")
         if not isinstance(fields.get("included"), bool):
             raise reading.malformed("fee")
-        # An included fee can have no amount. A fee that is paid in addition must have one.
+        # The amount may be missing from an included fee, but not from a fee that is paid in addition.
         if fields["included"] and fields.get("amount") is None:
             continue
         yield _fee(

@@ -57,7 +57,7 @@ class RelayProvider:
         return offer_from(response.body, now=self._clock())
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """The delivered amount is known only with an API key."""
+        """Return the swap's status. It has the delivered amount only if there is an API key."""
         request_id = str(tracking["request_id"])
         if not _REQUEST_ID.fullmatch(request_id):
             raise ValueError("not a request id of Relay")

@@ -38,7 +38,7 @@ _MAX_TABLES = 32
 _LONGEST_NAME = 60
 _APPROVAL_STEPS = ("approve", "approval")
 _DEPOSIT_STEP = "deposit"
-# Relay's fees. The amount to pay includes them all.
+# The names of Relay's fees. All of them are part of the amount to pay.
 _FEES = {
     "relayerGas": "Network fee at the destination",
     "relayerService": "Relay's fee",
@@ -195,13 +195,13 @@ def _key(fields: Json) -> tuple[str, bool, bool]:
 
 
 def _address(written: Any) -> str:
-    """Return an account of an instruction. Only here, the System Program is allowed."""
+    """Return an account of an instruction. Unlike other accounts, it may be the System Program."""
     spelled = reading.text(written, "account", limit=64)
     return spelled if spelled == SYSTEM else reading.account(spelled, "account")
 
 
 def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source: Side) -> str | None:
-    """Return the account to approve: the deposit's contract. An approval for another account is rejected."""
+    """Return the deposit's contract if the quote needs an approval for it. Reject approvals for other accounts."""
     if isinstance(action, SolanaInstructions) or source.token == "":
         if approvals:
             raise _refused("it requests an approval where none is needed")

@@ -91,8 +91,9 @@ def delivered_from(body: Any, request_id: str) -> tuple[str, int] | None:
 
 
 def tokens_from(body: Any, chain_ids: Collection[int]) -> list[ListedToken]:
-    """Return the tokens that Relay accepts on these chains, without prices. `body` is Relay's list of chains,
-    which contains them.
+    """Return the tokens that Relay accepts on these chains, without prices.
+
+    `body` is Relay's list of chains; each chain lists its tokens.
 
     Disabled chains and malformed entries are skipped.
     """

@@ -48,7 +48,7 @@ def raised(transaction: dict[str, Any], current: dict[str, Any]) -> dict[str, An
 
 
 def is_ample(transaction: dict[str, Any], current: dict[str, Any]) -> bool:
-    """Whether the fees are so far above the `current` ones that they can't be the reason why the transaction waits."""
+    """Whether the fees are so far above `current` that higher fees would not get the transaction mined sooner."""
     return all(
         int(transaction[name], 16) >= _AMPLE * int(current[name], 16)
         for name in _FEES

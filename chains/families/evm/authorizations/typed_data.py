@@ -106,8 +106,8 @@ def digest(authorization: TransferAuthorization) -> bytes:
 def read_signature(text: str) -> bytes:
     """Return the 65 bytes `r, s, v` of a signature by a key, with `v` 27 or 28. Raises SignatureError.
 
-    Wallets send `v` as 27 and 28 or as 0 and 1, or put it into the highest bit of `s` (EIP-2098). Each signature has a
-    twin with a high `s`, which anyone can compute. Tokens reject the twin.
+    Wallets send `v` as 27 and 28 or as 0 and 1, or put it into the highest bit of `s` (EIP-2098). Anyone can compute a
+    second valid signature from the first. The second one has a high `s`, and tokens reject it.
     """
     raw = bytes.fromhex(text[2:]) if _HEX.fullmatch(text) else b""
     if len(raw) == 2 * WORD:

@@ -40,14 +40,14 @@ class Simulator:
         self._not_before = 0.0
 
     def is_usable(self) -> bool:
-        """False for a while after the node failed a simulation, or rejected the method."""
+        """Return False for a while after the node failed a simulation or rejected the method."""
         return self._clock() >= self._not_before
 
     def check(self, call: EvmCall, sender: str, spending: Spending, *, after: Sequence[EvmCall] = ()) -> bool:
         """Return whether the node could simulate the call.
 
         Raises TransferRefused if the call exceeds `spending`. `after` has the earlier calls of the same atomic batch.
-        If there are any, also raises TransferRefused if a call of the batch would fail.
+        With `after`, also raises TransferRefused if a call of the batch would fail.
         """
         try:
             results = self._results([*after, call], sender)

@@ -17,7 +17,8 @@ _GAS_MARGIN_PERCENT = 125
 # A provider's suggested gas limit may be at most this multiple of the node's estimate.
 _MAX_ADVISED = 3
 _PLAIN_GAS = 21_000
-# Storing an account's first balance costs 20,000 gas (EIP-2200). The recipient may have emptied its account by then.
+# Storing an account's first balance costs 20,000 gas (EIP-2200). The estimate may lack this gas, because the recipient
+# may empty its account later.
 _NEW_BALANCE_GAS = 20_000
 # A reference costs 32 bytes of 16 gas each (EIP-2028). Transfers of common ERC-20 tokens take 45,000 to 65,000 gas.
 _COIN_TRANSFER_GAS = 21_512
@@ -29,7 +30,9 @@ _ANY_ADDRESS = "0x" + "ff" * 20
 
 @dataclass(frozen=True)
 class Funding:
-    """A wallet's balances, in wei and in base units of the token, and the gas of its call or the node's error.
+    """A wallet's balances, in wei and in base units of the token.
+
+    `gas` is the estimate for its call, or the node's error.
 
     If `is_sponsored`, another account may pay for the gas.
     """
@@ -97,8 +100,8 @@ def gas_limit(
 ) -> int:
     """Return the gas limit of a call that spends `amount`. Raises TransferRefused if the wallet can't pay for the call.
 
-    A provider's suggestion is used up to a maximum, if it exceeds the estimate with its margin. A sponsored wallet
-    needs no coin for gas.
+    If a provider suggests more gas than the estimate with its margin, the suggestion is used, up to a maximum. A
+    sponsored wallet needs no coin for gas.
     """
     if funding.tokens < amount:
         raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=amount - funding.tokens)

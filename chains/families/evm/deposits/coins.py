@@ -1,11 +1,12 @@
 """Read how much native coin deposit addresses have received up to a block.
 
 Native coin leaves no log when it arrives, so this module reads balances. A forwarder logs all coin that it sends away
-(`Swept`). The received amount is therefore its balance at a block, plus the amounts that it logged up to this block.
+(`Swept`). So the amount that a forwarder has received is its balance at a block, plus the amounts that it logged up to
+this block.
 
 One `eth_call` reads many balances: a state override puts code at an unused address, and the code reads the balances.
-The block's hash pins this call (EIP-1898), but nothing pins a query for logs in a range of blocks. So the block is
-queried again afterwards: it must still be on the node's chain.
+This call names the block by its hash (EIP-1898), but a query for logs can only name heights. So the block is queried
+again afterwards: it must still be on the node's chain.
 """
 
 import logging
@@ -33,7 +34,7 @@ READER: Final = to_checksum_address(keccak(text="quittance: balances of deposit 
 # Code that returns the balance of the account in each word of the input: for (i = 0; i != calldatasize; i += 32)
 # mstore(i, balance(calldataload(i))); return(0, i).
 _READING_CODE = "0x60005b8036146014578035318152602001600256" + "5b6000f3"
-# 3,000 gas each; nodes allow 10 million and more in a call.
+# Each balance costs 3,000 gas. Nodes allow at least 10 million gas in a call.
 _AT_ONCE = 1000
 _WORD = 32
 
@@ -57,7 +58,9 @@ def coins_received(
 
 
 def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -> list[int]:
-    """Return the balances in one round trip. If the node can't run the code of a state override, use batches.
+    """Return the balances in one round trip.
+
+    If the node can't run the code of a state override, query each balance in batches.
 
     Raises ChainError.
     """
@@ -67,7 +70,7 @@ def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -
         ("eth_call", [{"to": READER, "data": to_hex(b"".join(map(address_word, part)))}, pinned, override])
         for part in parts
     ]
-    # Parsed outside the batch, because a node without old state is healthy.
+    # Parse outside the batch: a node without old state isn't at fault.
     results = node.batch(calls, list) if calls else []
     read = [_words(result) for result in results]
     if [len(words) for words in read] == [len(part) for part in parts]:
@@ -111,8 +114,7 @@ def _read_block(result: Any, height: int) -> Block:
 def _swept(
     node: JsonRpc, addresses: Sequence[str], first: int, last: int, stable: int
 ) -> tuple[Counter[str], Counter[str]]:
-    """Return two amounts for each forwarder: swept from block `first` to `last`, and the part of it up to block
-    `stable`.
+    """Return two amounts for each forwarder: swept from block `first` to `last`, and swept from `first` to `stable`.
 
     Raises ChainError.
     """
@@ -138,8 +140,7 @@ def _swept(
 def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:
     """Yield these contracts' `Swept` logs, each with the last block of its query. Raises ChainError.
 
-    If the node rejects a range, it is halved. Halving doesn't change the node's remembered range size, which other
-    queries use.
+    If the node rejects a range of blocks, the range is halved. Other queries to this node still use the full range.
     """
     size = node.log_limits.blocks.size
     is_checked = False

@@ -103,7 +103,7 @@ def _has_code(result: Any) -> bool:
 
 
 def _is_rejected(result: Any) -> bool:
-    """Whether the node can't make this call. Raises ChainError if a later attempt may succeed."""
+    """Whether the node rejected the call. Raises ChainError if a later attempt may succeed."""
     if isinstance(result, RpcFault) and is_temporary(result) and not is_execution_failure(result):
         raise ChainError(f"the node rejected a call: {result.message}")
     return isinstance(result, RpcFault)

@@ -45,7 +45,7 @@ class AuthorizationReader:
 
     def domain_separators(self, tokens: Sequence[str]) -> list[bytes]:
         calls: list[Call] = [("eth_call", [{"to": token, "data": _SEPARATOR}, "latest"]) for token in tokens]
-        # Parsed outside the batch, because the node is healthy if the contract isn't such a token.
+        # Parse outside the batch: the node isn't at fault if the contract isn't such a token.
         return [_separator(result) for result in self._rpc.batch(calls, list)] if calls else []
 
     def states(self, keys: Sequence[tuple[str, str, bytes]], *, at_block: int) -> AuthorizationStates:
@@ -81,7 +81,7 @@ class AuthorizationReader:
         rejected: Sent | None = None
         for node in self._rpc.each():
             try:
-                # Parsed outside the batch, because a node that rejects the transaction is healthy.
+                # Parse outside the batch: a node that rejects the transaction isn't at fault.
                 (result,) = node.batch([("eth_sendRawTransaction", [raw])], list)
                 sent = _sent(result)
             except ChainError as error:
@@ -155,8 +155,8 @@ def _separator(result: Any) -> bytes:
 def _states(node: JsonRpc, keys: Sequence[tuple[str, str, bytes]], *, at_block: int) -> AuthorizationStates:
     """Return the states at the block of this height, from one node.
 
-    The block's hash pins the query (EIP-1898), so the state is that of the block's time. Raises ChainError if the node
-    lacks the block or its state.
+    The query names the block by its hash (EIP-1898), so the node reads the state of exactly this block. Raises
+    ChainError if the node lacks the block or its state.
     """
     (header,) = node.batch([("eth_getBlockByNumber", [hex(at_block), False])], list)
     block = _block(header, at_block)

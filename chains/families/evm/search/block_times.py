@@ -34,7 +34,7 @@ def last_block_until(time: int, latest: BlockTime, block_at: Callable[[int], Blo
 
     The height is at most CLOSE_ENOUGH blocks below that of the last such block. If even the first block is later, the
     height is 0. Step back from `latest`, doubling the distance each time, then bisect. The search takes about 40
-    queries on a chain of 100 million blocks. Raises ChainError if a node returns another block.
+    queries on a chain of 100 million blocks. Raises ChainError if a node returns a block of another height.
     """
     if latest.time <= time:
         return latest.height

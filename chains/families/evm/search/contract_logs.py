@@ -48,7 +48,10 @@ def find(
 
 
 class _Unreadable(ChainError):
-    """The node rejects the query even for one block. `found` has the logs before it, and continues after it."""
+    """The node rejects the query even for one block.
+
+    `found` has the logs before this block. The next search begins after this block.
+    """
 
     def __init__(self, found: LoggedWords) -> None:
         super().__init__("the node does not return the logs of one block")

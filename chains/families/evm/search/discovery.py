@@ -27,7 +27,7 @@ MAX_TRANSACTIONS = 2000
 LONGEST_SEARCH_SECONDS = 20.0
 LIMITS = SearchLimits(by_block=True, watches=5000, searches=20)
 
-# For each transaction hash, the watches that it may pay: the token reached the recipient, and the reference is in the
+# The watches that each transaction may pay, by its hash: the token reached the recipient, and the reference is in the
 # input.
 Candidates = Mapping[str, Sequence[Watch]]
 
@@ -67,8 +67,9 @@ class Search:
         self._stop_at_enough(first)
 
     def candidates(self, rpc: JsonRpc) -> Candidates:
-        """Return the found transactions that have the reference of a watch they paid in their input. Raises
-        ChainError.
+        """Return the transactions that pay a watch's recipient and have the watch's reference in their input.
+
+        Raises ChainError.
         """
         wanted: dict[tuple[str, str], dict[bytes, Watch]] = defaultdict(dict)
         for watch in self._watches:
@@ -124,8 +125,9 @@ class Search:
         self.next_block = end + 1
 
     def _stop_at_enough(self, first: int) -> None:
-        """Keep whole blocks with up to MAX_TRANSACTIONS in total, but always the first block. The next search gets
-        the others.
+        """Keep whole blocks with up to MAX_TRANSACTIONS in total, but always the first block.
+
+        The next search reads the other blocks.
         """
         hashes: set[str] = set()
         for log in sorted(self._logs, key=lambda log: log.block):

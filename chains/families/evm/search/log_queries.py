@@ -1,9 +1,9 @@
 """Query logs in ranges that adapt to the node: blocks, recipients and tokens.
 
 Nodes limit the range, the number of results, the response's size or the number of topics. The nodes' error codes and
-messages differ. So a failed query is always halved, and the size that works is remembered for each node. A query may
-fail although it can't be halved further and the node is healthy. Such a query is skipped as unreadable. An attacker can
-cause this with very many tiny transfers, which must not stop the search for others.
+messages differ. So a failed query is always halved, and the size that works is remembered for each node. A query that
+can't be halved further may fail even on a healthy node. Such a query is skipped as unreadable. An attacker can cause
+this with very many tiny transfers, and must not stop the search for others.
 """
 
 import re
@@ -32,8 +32,9 @@ class Region:
     tokens: tuple[str, ...]
 
     def halves(self) -> list["Region"]:
-        """Split a region of one block in two halves: by recipients, else by tokens. If it has one of each, return
-        it alone.
+        """Split a region of one block by recipients, else by tokens.
+
+        A region with one recipient and one token stays whole.
         """
         if len(self.recipients) > 1:
             return self.by_recipients((len(self.recipients) + 1) // 2)
@@ -128,10 +129,9 @@ def _result(node: JsonRpc, part: Region) -> list[Any] | None:
 
 
 def check(node: JsonRpc, block: int) -> None:
-    """Raise ChainError if the node fails a query about this block that has no results.
+    """Send a query about this block that has no results; raise ChainError if the node fails it.
 
-    A node that fails this query is down. So the failure of another query shows nothing about the node's limits or the
-    block.
+    A node that fails such a small query is down. Its other failures then show nothing about its limits or the block.
     """
     if logs(node, log_call(block, block, [_NOTHING], ())) is None:
         raise ChainError("the node answers no log query")

@@ -33,7 +33,7 @@ MAX_CANDIDATES = 3
 # The maximum number of queries for one account's logs in one range.
 _MAX_QUERIES = 40
 
-# The key of EntryPoints' events, which replaces the account.
+# An event of an EntryPoint has this key, other events have their account.
 _ENTRY_POINT = "EntryPoint"
 
 Candidates = Mapping[Proposal, Sequence[str]]
@@ -42,8 +42,8 @@ Candidates = Mapping[Proposal, Sequence[str]]
 class Search:
     """One search for the proposals' executions up to the block `until`.
 
-    `candidates` has the transactions that logged each proposal's id. `next_blocks` has the block at which each search
-    continues.
+    `candidates` has the transactions that logged each proposal's id. `next_blocks` has the block at which the search
+    for each proposal continues.
     """
 
     def __init__(self, proposals: Sequence[Proposal], until: int) -> None:
@@ -156,7 +156,9 @@ def _in_parts(node: JsonRpc, account: str, first: int, last: int) -> list[Any]:
 
 
 def executions(candidates: Candidates, looked_up: Snapshot) -> dict[Proposal, Execution]:
-    """Return each proposal's execution that a lookup confirms. Certain ones and successes have priority.
+    """Return each proposal's execution that a lookup confirms.
+
+    Executions that are certain come first, then successful ones.
 
     A transaction that is too large to read counts as a success; its verification then reports the problem.
     """

@@ -48,8 +48,8 @@ MULTI_SENDS = frozenset(
     }
 )
 
-# Storage slots: of a Safe proxy's singleton, of a Safe's transaction guard (keccak256("guard_manager.guard.address")),
-# and of an ERC-1967 proxy's implementation.
+# The storage slots that contain a Safe proxy's singleton, a Safe's transaction guard
+# (keccak256("guard_manager.guard.address")) and an ERC-1967 proxy's implementation.
 SINGLETON_SLOT = "0x" + "00" * 32
 GUARD_SLOT = "0x4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8"
 IMPLEMENTATION_SLOT = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc"
@@ -86,8 +86,9 @@ _SIMPLE_PROXIES = frozenset(
 
 @dataclass(frozen=True)
 class _Template:
-    """Code that contains two immutable addresses: the account's own at the offsets `own`, and its EntryPoint's at
-    the others.
+    """Code that contains two addresses.
+
+    The account's own address is at the offsets `own`, its EntryPoint's at the offsets `entry_point`.
     """
 
     own: tuple[int, ...]
@@ -155,14 +156,16 @@ def is_listed(code: bytes) -> bool:
 
 
 def ways_of_delegate(code: bytes) -> frozenset[bytes]:
-    """Return the selectors by which an account with this EIP-7702 delegation executes calls; none for other code."""
+    """Return the selectors of the functions that execute calls, for this EIP-7702 delegation; none for other code."""
     if len(code) != len(_DESIGNATOR) + _ADDRESS_BYTES or not code.startswith(_DESIGNATOR):
         return frozenset()
     return _DELEGATES.get(to_checksum_address(code[len(_DESIGNATOR) :]), frozenset())
 
 
 def ways_of_implementation(address: str, code: bytes) -> frozenset[bytes]:
-    """Return the selectors by which a proxy with this implementation executes calls; none for unknown code."""
+    """Return the selectors of the functions that execute calls, for a proxy of this implementation; none for unknown
+    code.
+    """
     if code_hash(code) in _SAFES:
         return frozenset({EXEC_TRANSACTION})
     return next(
@@ -176,7 +179,7 @@ def ways_of_implementation(address: str, code: bytes) -> frozenset[bytes]:
 
 
 def _is_from(template: _Template, known: str, code: bytes, address: bytes) -> bool:
-    """Whether `code` is the template with this address and one canonical EntryPoint."""
+    """Whether `code` is the template, filled with this address and that of a canonical EntryPoint."""
     if len(code) < max(template.own + template.entry_point) + _ADDRESS_BYTES:
         return False
     blank = bytearray(code)

@@ -4,7 +4,7 @@ A complete trace shows the call. Without a trace, the call is certain in two cas
 account of known code made it. If the call is not certain, the transfer is not bound.
 
 A transfer by the payer's authorization (EIP-3009) needs no call, because any account may have sent it. The token logs
-`AuthorizationUsed(payer, nonce)` beside the transfer. Only this log claims it.
+`AuthorizationUsed(payer, nonce)` beside the transfer. Only this log claims such a transfer.
 """
 
 from collections import defaultdict
@@ -118,8 +118,8 @@ def emitted_in(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Tr
 def authorized(transfers: Mapping[int, Transfer], logs: Sequence[Log]) -> dict[int, bytes]:
     """Return the nonces of the authorizations that made these transfers, by the indexes of the transfers' logs.
 
-    An `AuthorizationUsed` log belongs to the payer's transfer directly after it, as in USDC. If there is none, it
-    belongs to the one directly before it.
+    An `AuthorizationUsed` log belongs to the payer's transfer directly after it, as in USDC. If the payer made no
+    transfer there, the log belongs to the payer's transfer directly before it.
     """
     nonces: dict[int, bytes] = {}
     for place, log in enumerate(logs):
@@ -153,8 +153,8 @@ def by_own_call(
 ) -> dict[int, Claim]:
     """Return the claim of a transaction that calls a token directly, on the log of this call.
 
-    There is none if the token logged several transfers between the two accounts, because any of the logs may be the
-    call's. There is none either if the recipient sent tokens away, because the amount that it kept is uncertain.
+    If the token logged several transfers between the two accounts, return nothing, because the call may have caused any
+    of them. Also return nothing if the recipient sent tokens away, because the amount that it kept is uncertain.
     """
     requested = token_call(sender, to, data) if to is not None else None
     if requested is None or any(
@@ -212,7 +212,7 @@ def by_executions(
 
 
 def _is_of(requested: TokenCall, transfer: Transfer) -> bool:
-    """Whether the call can have made this transfer. No call makes a mint."""
+    """Whether the call can have made this transfer. A mint never matches, because it has no sender."""
     parties = (transfer.token, transfer.sender, transfer.recipient)
     return (
         parties == (requested.token, requested.sender, requested.recipient)

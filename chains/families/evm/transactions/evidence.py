@@ -1,13 +1,14 @@
 """Read evidence on a transaction without a trace: the code of its accounts before and after it, from a node's state.
 
-An account made exactly the calls that its owner signed if `accounts.py` lists its code. The code is read in the
-transaction's block and in the block before. The following facts show that the code didn't change in between:
+`accounts.py` lists the code of accounts that make exactly the calls that their owners signed. To recognise such an
+account, its code is read in the transaction's block and in the block before. The following facts show that the code
+didn't change in between:
 
 - The account's nonce grew only by this transaction, so the account had no other transaction and no delegation.
 - This transaction wrote all logs of the account and its implementation, so no upgrade and no module ran.
 - No other operation of the account ran.
 
-A native payment to a contract counts up to the growth of the contract's balance in the block. If the node lacks the
+If a contract receives native coin, only the amount by which its balance grew in the block counts. If the node lacks the
 state, there is no evidence. If the node fails, the transaction is looked up again later.
 """
 
@@ -59,7 +60,10 @@ class Unproven:
 
     @property
     def key(self) -> "_Key":
-        """The key of the cache. The key contains the accounts, because they depend on the watched contracts."""
+        """The key in the cache.
+
+        The key contains the accounts, because these depend on the contracts that the caller watches.
+        """
         return self.hash, self.block_hash, tuple(execution.account for execution in self.executions)
 
 
@@ -85,7 +89,7 @@ NO_EVIDENCE = Evidence()
 
 @dataclass(frozen=True)
 class Evidences:
-    """The evidence by transaction hash; `failed` lists the transactions without a usable response."""
+    """The evidence by transaction hash. `failed` lists the transactions for which no node sent a usable response."""
 
     found: Mapping[str, Evidence]
     failed: frozenset[str] = frozenset()

@@ -1,6 +1,6 @@
 """Parse one node's results about transactions into facts: block, transfers, and calls of contracts.
 
-An implausible result raises ChainError, like a missing one. An implausible result affects only its own transaction.
+An implausible result raises ChainError, as a missing result does. It affects only its own transaction.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -232,8 +232,8 @@ def snapshot(
     """Return the facts.
 
     `head` has the blocks of the tags, `blocks` the current blocks at `heights(found)`. `read_alone` has the facts of
-    the oversized transactions that were read. Transactions without a usable result are `contradicted`; so are oversized
-    ones that were not read yet. A transaction of unknown form is marked as not readable instead.
+    the oversized transactions that were read. Transactions without a usable result are `contradicted`, and so are
+    oversized transactions that were not read yet. A transaction of unknown form is marked as not readable instead.
     """
     now, unknown = _blocks(heights(found), blocks)
     alone = read_alone or {}

@@ -71,8 +71,8 @@ def mentions(
 def _executed(executions: Sequence[Execution], watched: Collection[str], size: int) -> list[Mention]:
     """Return the accounts' calls to the `watched` contracts.
 
-    Encoded arguments can point to the same bytes many times, so there are none if they have more bytes than the
-    transaction.
+    Encoded arguments can point to the same bytes many times. If the calls have more bytes than the transaction, return
+    nothing.
     """
     calls = [call for execution in executions for call in execution.calls if call.to in watched]
     if sum(len(call.data) for call in calls) > size:

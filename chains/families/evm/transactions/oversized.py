@@ -28,7 +28,7 @@ _one_at_a_time = threading.Semaphore(1)
 
 # A transaction's hash, and the contracts whose calls and logs to include in its facts.
 Wanted = tuple[str, frozenset[str]]
-# Reads a transaction, given the number of failed reads so far.
+# A function that reads a transaction, by its hash and the number of failed reads so far.
 Read = Callable[[str, int], TransactionFacts | None]
 
 
@@ -65,7 +65,7 @@ class OversizedReader:
                 self._known.popitem(last=False)
 
     def failing(self, hashes: Iterable[str], mentioning: Collection[str]) -> frozenset[str]:
-        """Return the transactions that this node failed to return when they were last read alone."""
+        """Return the transactions whose last read from this node failed."""
         with self._changed:
             return frozenset(hash_ for hash_ in hashes if (hash_, frozenset(mentioning)) in self._failures)
 

@@ -55,8 +55,8 @@ class Way(StrEnum):
     BATCH = "batch"
 
 
-# The events that accounts of known code log while they execute calls. Any other event shows that an upgrade, a module
-# or another operation ran.
+# While accounts of known code execute calls, they log only these events. Any other event shows that an upgrade, a
+# module or another operation ran.
 _EXPECTED_LOGS = {
     Way.SAFE: {EXECUTION_SUCCESS, SAFE_TRANSACTION},
     Way.OPERATION: {SENT_PREFUND},
@@ -82,9 +82,10 @@ class SignedCall:
 
 @dataclass(frozen=True)
 class Execution:
-    """All calls that one account executes. Only the logs from index `first` up to `end` can be theirs.
+    """All calls that one account executes. The calls can have written only the logs from index `first` up to `end`.
 
-    `selector` is the account's function that executes them. `evidence` checks that the account's code has it.
+    `selector` is the account's function that executes them. `evidence` checks that the account's code has this
+    function.
     """
 
     account: str
@@ -116,7 +117,7 @@ def executions(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) ->
 
 
 def is_bundle(logs: Sequence[Log]) -> bool:
-    """Whether the transaction ran user operations, by their events."""
+    """Whether the transaction's events show that it ran user operations."""
     return any(log.topics[:1] == (USER_OPERATION_EVENT,) for log in logs)
 
 
@@ -192,7 +193,7 @@ def _of_safe(safe: str, data: bytes, logs: Sequence[Log]) -> Execution:
 
 
 def _of_multi_send(packed: memoryview) -> Iterator[SignedCall]:
-    """Yield the calls of a MultiSend. Each is packed as its operation, address, value, length and data."""
+    """Yield the calls of a MultiSend. Each call is packed as its operation, address, value, length and data."""
     at = 0
     for _ in range(MAX_CALLS):
         if at == len(packed):
@@ -217,8 +218,8 @@ def _of_batch(account: str, data: bytes, logs: Sequence[Log]) -> Execution:
 def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[Execution]:
     """Yield the calls of each operation of `handleOps(ops, beneficiary)`, with the range of its logs.
 
-    The EntryPoint logs BeforeExecution after validation. Then come each operation's logs, followed by its
-    UserOperationEvent. Raises _Malformed if these events don't match the operations in the call.
+    The EntryPoint logs BeforeExecution after validation. The logs of each operation follow, each time with a
+    UserOperationEvent at the end. Raises _Malformed if these events don't match the operations in the call.
     """
     if data[:4] not in _HANDLE_OPS:
         raise _Malformed

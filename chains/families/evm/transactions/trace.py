@@ -80,7 +80,10 @@ class Trace:
 
 @dataclass(slots=True)
 class RawLog:
-    """A log in a trace. `position` is the number of its frame's calls before it; None if the node doesn't report it."""
+    """A log in a trace.
+
+    `position` is the number of calls that its frame made before this log; None if the node doesn't report it.
+    """
 
     address: str
     topics: tuple[bytes, ...]

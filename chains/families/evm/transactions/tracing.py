@@ -2,9 +2,9 @@
 
 - If no node supports traces, the transaction is evaluated from other evidence.
 - If a node fails, the transaction is looked up again later.
-- If a trace exists but can't be read, this is a third result. The sender controls a trace's size, and must not be able
-  to choose by it how the transaction is evaluated. A trace that can't be read is later queried alone, so that it
-  doesn't delay others.
+- If a trace exists but can't be read, the result is UNREADABLE. The sender controls a trace's size, but must not be
+  able to choose the evidence by making the trace too large. A trace that can't be read is later queried alone, so that
+  it doesn't delay others.
 """
 
 import threading
@@ -76,7 +76,7 @@ class Traces:
 
     Each transaction is in exactly one of the first four fields. `missing`: no node has a trace. `failed`: there is no
     usable response now. `unreadable`: a trace exists but is too large, incomplete or has unknown kinds of calls, so it
-    proves no inner calls. `oversized`: those of `failed` that are so large that they must be read alone.
+    proves no inner calls. `oversized`: the transactions in `failed` that are so large that they must be read alone.
     """
 
     by_hash: Mapping[str, Trace]
@@ -112,10 +112,10 @@ class Tracer:
     def traces(
         self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str] = frozenset()
     ) -> dict[str, Trace | None]:
-        """Return the traces by transaction hash:
+        """Return the traces by transaction hash: None if the node has no trace, UNREADABLE if a trace can't be read.
 
-        None if the node has no trace, UNREADABLE if it can't be read. Transactions without a usable response are
-        omitted. The query sends one batch, and one request for each transaction that is queried alone.
+        Transactions without a usable response are omitted. The query sends one batch, and one request for each
+        transaction that is queried alone.
         """
         found: dict[str, Trace | None] = {**self.remembered(wanted, whole_input_of)}
         for part in self._parts([hash_ for hash_ in wanted if hash_ not in found]):
@@ -155,7 +155,7 @@ class Tracer:
         return {hash_: trace}
 
     def is_offered(self) -> bool:
-        """Whether the node supports traces, by recent results or one query.
+        """Whether the node supports traces. The result comes from earlier traces or, if there are none, from one query.
 
         An inconclusive query counts as False for a short time.
         """
@@ -185,9 +185,7 @@ class Tracer:
         return self._unable_until > self._clock()
 
     def _parts(self, hashes: Sequence[str]) -> Iterator[list[str]]:
-        """Yield the batches: first one with all transactions without earlier failures, then a few others, each
-        alone.
-        """
+        """Yield one batch with all transactions that had no failures, and then a few of the others, each alone."""
         with self._lock:
             suspects = {hash_: self._suspects[hash_] for hash_ in hashes if hash_ in self._suspects}
         if above_suspicion := [hash_ for hash_ in hashes if hash_ not in suspects]:
@@ -231,8 +229,8 @@ class Tracer:
         """Record that the node rejected a trace as unsupported.
 
         Return whether the rejection is conclusive. The rejection is conclusive if the node also rejects another
-        transaction's trace over new connections. If the node has returned traces before, it must also reject them for
-        minutes.
+        transaction's trace over new connections. If the node has returned traces before, the rejections must also last
+        for minutes.
         """
         now = self._clock()
         try:

@@ -1,8 +1,8 @@
 """Read the transfers of an EVM transaction, and who may claim them, from a node's results.
 
 For a token, only the contract's `Transfer` log counts, because a contract may move less than the call data requests.
-The call data only shows who may claim the log that the call wrote. Native coin leaves no log. Except for the
-transaction's own value, only a trace shows it.
+The call data only shows who may claim the log that the call wrote. Native coin leaves no log. The transaction itself
+shows its own value; only a trace shows the native coin in inner calls.
 """
 
 from collections.abc import Collection, Sequence
@@ -29,7 +29,7 @@ SYSTEM_ADDRESS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
 # which makes only the call that it contains. Transactions of other types may run any code of the sender.
 _ORDINARY_TYPES = frozenset({0, 1, 2, 3, 4, 0x7B})
 _PLAIN_GAS = 21_000
-# Less than the cheapest call that moves value costs (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
+# A call that moves value costs more gas than this (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
 _IDLE_GAS = 5_000
 
 
@@ -89,8 +89,8 @@ def token_transfers(logs: Sequence[Log]) -> dict[int, Transfer]:
 def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     """Whether a successful transaction may have moved money in calls that only a trace shows.
 
-    A transaction that ran no code can't have. A plain token transfer, by the caller or by authorization, can't have
-    either, because its logs show everything. Malformed receipts need no trace, because they fail later.
+    A transaction that ran no code made no such calls. A plain token transfer, by the caller or by authorization, has no
+    hidden transfers, because its logs show everything. Malformed receipts need no trace, because they fail later.
     """
     try:
         is_plain = _ran_no_code(transaction, receipt) or _is_direct(transaction, receipt)
@@ -188,8 +188,8 @@ def _executions(transaction: dict[str, Any], logs: list[Log]) -> tuple[Execution
 def _claiming(
     transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], watched: Collection[str]
 ) -> tuple[Execution, ...]:
-    """Return the executions by accounts whose code is worth querying. If the code is known, such an execution proves a
-    transfer's reference or sender, or a call to a watched contract.
+    """Return the executions that would prove something if the account's code were known: a transfer's reference or
+    sender, or a call to a watched contract. Only for these accounts is the code queried.
     """
     sender = address(transaction.get("from"))
     return tuple(

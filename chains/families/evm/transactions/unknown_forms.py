@@ -1,6 +1,6 @@
 """Transactions whose contents can't be parsed: their type is unknown to the node or this service, or they are garbage.
 
-Only such a transaction's block is known, so no verdict depends on its contents.
+Only the block of such a transaction is known, so no verdict depends on its contents.
 """
 
 import re
@@ -20,7 +20,7 @@ _UNDECODABLE = re.compile(r"(transaction|tx) ?type|(unknown|unsupported|invalid)
 
 
 def with_known_block(wanted: str, transaction: Any, receipt: Any) -> tuple[Any, Any]:
-    """Return both results. Replace a result that the node can't decode by the block in the other result."""
+    """Return both results. If the node can't decode one of them, only the block from the other result replaces it."""
     if _is_undecodable(transaction) and isinstance(receipt, dict):
         return {"hash": wanted}, receipt
     if _is_undecodable(receipt) and isinstance(transaction, dict) and transaction.get("blockNumber"):

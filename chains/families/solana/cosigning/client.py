@@ -86,7 +86,7 @@ class CosigningReader:
         is_rejected, is_accepted = False, False
         for node in self._rpc.each():
             try:
-                # Parsed outside the batch, because a node that rejects the transaction is healthy.
+                # Parse outside the batch: a node that rejects the transaction isn't at fault.
                 (result,) = node.batch([("sendTransaction", [raw, _SENT])], list)
                 is_accepted |= (is_taken := _is_accepted(result))
                 is_rejected |= not is_taken
@@ -139,7 +139,7 @@ def _fates(node: JsonRpc, transactions: Mapping[str, Pending]) -> dict[str, Fate
     info, final = node.batch(
         calls, lambda results: (mapping(result_of(results[0])), whole(result_of(results[1])))
     )
-    # Some nodes ignore the commitment in the first call, but only this call returns a slot too.
+    # Some nodes ignore the commitment of `getEpochInfo`, but `getBlockHeight` returns no slot.
     final, slot = min(final, whole(info.get("blockHeight"))), whole(info.get("absoluteSlot"))
     hashes = list(transactions)
     parts = [hashes[start : start + _MAX_STATUSES] for start in range(0, len(hashes), _MAX_STATUSES)]

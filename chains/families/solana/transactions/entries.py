@@ -30,7 +30,7 @@ class Instruction:
     """One instruction.
 
     `program` and `accounts` are indexes into the transaction's keys. `top` is the index of the top-level instruction,
-    such as 2. `path` is `2` for this instruction itself, and `2.5` for number 5 in the flat list of its inner
+    such as 2. `path` is `2` for the top-level instruction itself, and `2.5` for number 5 in the flat list of its inner
     instructions. `height` is the depth of the call, if the node reports it: 2 if the top-level instruction's program
     made the call.
     """

@@ -45,7 +45,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class MintFee:
-    """A mint's fee. `newer` applies from its epoch on, and `older` before."""
+    """A mint's fee. `newer` applies from `newer.epoch` on, and `older` before that epoch."""
 
     older: Rate
     newer: Rate

@@ -42,8 +42,8 @@ class _Status:
 
 @dataclass(frozen=True)
 class _Unreadable:
-    """A transaction that can't be read: its form is unknown, or it is too large for the node. If it has too many
-    moves, `sender` is set.
+    """A transaction that can't be read: its form is unknown, the node can't send it because of its size, or it has too
+    many moves. Only in the last case, `sender` is set.
     """
 
     sender: str = ""
@@ -183,7 +183,10 @@ def _usable(read: Callable[..., _Meaning], name: str | int, *results: Any) -> _M
 
 
 def _entry(name: str, status: _Status, result: Any) -> Entry | _Unreadable | TransactionFacts:
-    """Return the transaction. If it is not readable, return why; if it is not mined, return its facts."""
+    """Return the transaction.
+
+    If the transaction is not readable, return the reason. If it is not mined, return its facts.
+    """
     if isinstance(result, Unread) and result.reason is UnreadReason.LARGE:
         return _Unreadable()
     if isinstance(result, RpcFault) and result.code == _NEWER_FORMAT:

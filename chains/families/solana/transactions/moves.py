@@ -37,7 +37,8 @@ class Move:
 
     Accounts are indexes into the transaction's keys. `slot` is unique in the transaction. `source` is None for mints.
     `amount` is None if the instruction moves the whole balance. `fee` is None if the instruction doesn't contain it.
-    `extra` has the accounts that the instruction doesn't need. `is_plain` is False for a part of a batch.
+    `extra` has the accounts that the instruction doesn't need. `is_plain` is False for an instruction inside a Batch
+    instruction.
     """
 
     instruction: Instruction
@@ -55,7 +56,7 @@ class Move:
 
     @property
     def is_native(self) -> bool:
-        """Whether it moves lamports instead of a token."""
+        """Whether the instruction moves lamports instead of a token."""
         return self.program == SYSTEM or self.kind in (Kind.CLOSE, Kind.WITHDRAW)
 
 

@@ -1,8 +1,8 @@
 """Read the transfers of a Solana transaction, instruction by instruction, and who may claim each credit.
 
-A reference or a proof can claim only a top-level transfer. In an inner instruction, a program may forward another
-person's accounts or complete another person's delivery, within the claimant's transaction. A claim is at most the
-instruction's amount, and at most the gain of the credited account.
+A reference or a proof can claim only a top-level transfer. An inner instruction is no proof, because a program may use
+it to move another person's money within the claimant's transaction. A claim is at most the instruction's amount, and at
+most the gain of the credited account.
 """
 
 from collections import defaultdict
@@ -32,8 +32,8 @@ class _Credit:
     """An instruction's credit to an account.
 
     `gain` is the account's gain in the whole transaction. `cap` is the maximum that can be claimed. `cap` excludes the
-    amounts that the recipient sent away in the same transaction. Otherwise the recipient's own money could be sent in a
-    circle and pay a request.
+    amounts that the recipient sent away in the same transaction. Otherwise the recipient's own money could leave, come
+    back and pay a request.
     """
 
     move: Move
@@ -56,7 +56,7 @@ class _Reading:
     moves: tuple[Move, ...] = field(init=False)
     lamports: list[int] = field(init=False)
     unnamed: list[int] = field(init=False)
-    """Each key's change in lamports beyond the instructions' moves."""
+    """The change of each key's lamports that no instruction explains."""
     executing: Mapping[int, tuple[str, str]] = field(init=False)
     given: Mapping[tuple[str, str], int] = field(init=False)
     """The amounts that each owner sent to others, by token and owner."""
@@ -73,8 +73,8 @@ class _Reading:
 
 
 def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = ()) -> tuple[Transfer, ...]:
-    """Return each instruction's credit to another owner's account, in order. After these come the gains without an
-    instruction.
+    """Return each instruction's credit to another owner's account, in order, and then the gains that no instruction
+    explains.
 
     `fees` must include the mints that `fee_mints` returns. The mentions of `programs` enclose the transfers of their
     inner instructions.
@@ -89,7 +89,7 @@ def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = (
 
 
 def fee_mints(entry: Entry) -> set[str]:
-    """Return the mints whose fee must be known: Token-2022 transfers that don't contain their fee move them."""
+    """Return the mints whose fee must be read: a Token-2022 transfer moves their tokens and doesn't contain its fee."""
     return {
         mint
         for move in moves(entry)
@@ -156,7 +156,7 @@ def _references(entry: Entry, move: Move) -> dict[bytes, None]:
 
 
 def _credits(reading: _Reading) -> Iterator[_Credit]:
-    """Yield the credits to accounts of another owner whose amount isn't zero."""
+    """Yield the credits of more than zero to accounts of another owner."""
     for move in reading.moves:
         amount = _apply(reading.entry, reading.lamports, move)
         credit = (
@@ -173,7 +173,7 @@ def _lamports_before(entry: Entry) -> list[int]:
 
 
 def _unnamed(entry: Entry, moved: Iterable[Move]) -> list[int]:
-    """Return each key's change in lamports beyond the instructions' moves. Programs can move the lamports of their
+    """Return the change of each key's lamports that no instruction explains: a program can move the lamports of its
     accounts without an instruction.
     """
     lamports = _lamports_before(entry)
@@ -183,9 +183,7 @@ def _unnamed(entry: Entry, moved: Iterable[Move]) -> list[int]:
 
 
 def _unnamed_gains(reading: _Reading) -> Iterator[Transfer]:
-    """Yield the accounts' gains without an instruction, if all instructions are known. Gains without an instruction
-    can't be claimed.
-    """
+    """If all instructions are known, yield the gains that no instruction explains. Such a gain can't be claimed."""
     entry = reading.entry
     for index, amount in enumerate(reading.unnamed if entry.has_inner else ()):
         gain, owner = _coin_gain(entry, index), entry.keys[index]
@@ -219,15 +217,16 @@ def _coin_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
     gain = _coin_gain(entry, move.target)
     is_of_system = move.program == SYSTEM
     sender = entry.keys[move.source] if is_of_system else _owner(entry, move.source)
-    # The credit may return lamports that the recipient had lost without an instruction.
+    # The credit may only give back lamports that a program took from the recipient without an instruction.
     given = reading.given.get(("", recipient), 0) + max(-reading.unnamed[move.target], 0)
     cap = min(gain, amount - given)
     return _Credit(move, "", sender, recipient, amount, gain, cap)
 
 
 def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
-    """Return the credit to a token account; None if it no longer exists. The recipient is its owner after the
-    transaction.
+    """Return the credit to a token account; None if the account no longer exists.
+
+    The recipient is the account's owner after the transaction.
     """
     entry = reading.entry
     before, after = entry.tokens_before.get(move.target), entry.tokens_after.get(move.target)
@@ -282,8 +281,9 @@ def _loss(entry: Entry, account: int) -> int:
 
 
 def _owner(entry: Entry, account: int) -> str:
-    """Return the token account's owner before the transaction, else its owner after it. Empty if the account existed
-    only during the transaction.
+    """Return the token account's owner before the transaction.
+
+    For a new account, return its owner after the transaction. Empty if the account existed only during the transaction.
     """
     held = entry.tokens_before.get(account) or entry.tokens_after.get(account)
     return held.owner if held else ""

@@ -1,6 +1,8 @@
-"""Wallet programs (multisigs). Wallet programs execute only instructions that the members approved, and sign with a
-vault. If such a program makes a transfer with the vault as its authority, it counts like a top-level instruction.
-Transfers by other programs don't count, because they forward any accounts that they receive.
+"""Wallet programs (multisigs).
+
+Wallet programs execute only instructions that the members approved, and sign with a vault. If such a program makes a
+transfer with the vault as the authority, the transfer counts like a top-level instruction. Transfers by other programs
+don't count, because they forward any accounts that they receive.
 
 Sources: Squads-Protocol/v4, `vault_transaction_execute.rs`, `batch_execute_transaction.rs` and `state/seeds.rs`;
 Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`. An
@@ -64,9 +66,7 @@ _PROGRAMS = {
 
 
 def executing_multisigs(entry: Entry) -> dict[int, tuple[str, str]]:
-    """Return the wallet program and the multisig of each top-level instruction that executes approved instructions,
-    by its index.
-    """
+    """Return the top-level instructions that execute approved instructions: index to wallet program and multisig."""
     executing = {}
     for instruction in entry.instructions:
         program = entry.program_of(instruction)

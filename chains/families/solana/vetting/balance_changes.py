@@ -60,7 +60,7 @@ def _held(sender: str, accounts: Accounts) -> _Held:
 
 
 def _wallet_problem(before: Account | None, after: Account | None) -> str | None:
-    """Return how the wallet's own account changed, apart from its lamports; None if it didn't."""
+    """Return the problem if the wallet's own account changed in more than its lamports; otherwise None."""
     if after is None:
         return None
     was = before or Account(0, SYSTEM, b"", executable=False)
@@ -70,7 +70,7 @@ def _wallet_problem(before: Account | None, after: Account | None) -> str | None
 
 
 def _rights_problem(sender: str, had: _Held, after: Accounts) -> str | None:
-    """Return the right over the sender's token accounts that another account would gain; None if there is none."""
+    """Return the problem if another account would gain a right over the sender's token accounts; otherwise None."""
     for address, account in after.items():
         if account is None or not account.is_token_account:
             continue

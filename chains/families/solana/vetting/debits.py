@@ -34,8 +34,8 @@ class Debit:
 
     `what` is the instruction's name, for display. `amount` is in base units; None if the instruction has no amount.
     `account` is debited and `to` receives the amount. `account` and `to` are None if the instruction has no such
-    account, or its key is in a lookup table. `mint` is set if the instruction contains it. For `UNKNOWN`, only the
-    program is known; the instruction gives it the wallet's signature.
+    account, or its key is in a lookup table. `mint` is set if the instruction contains it. If the kind is `UNKNOWN`,
+    only the program is known, and the instruction gives the program the wallet's signature.
     """
 
     kind: DebitKind

@@ -1,6 +1,6 @@
 """Prepare a routing provider's action: check that only the sender must sign, simulate it and enforce spending limits.
 
-A provider's transaction stays as it is, but gets a new blockhash if it has no signatures. Bare instructions are
+A provider's transaction is not changed. But if it has no signatures, it gets a new blockhash. Bare instructions are
 compiled into a transaction. The wallet gets exactly the bytes that were simulated. A simulation is no proof, because a
 program may behave differently later. So only programs in the catalogue may be called at all.
 """
