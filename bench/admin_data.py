@@ -50,13 +50,16 @@ Say = Callable[[str], None]
 
 
 def generate(size: Size, say: Say, *, vacuum: bool = True) -> None:
-    """Fill an empty, migrated database. `say` receives the progress. Inside a transaction, call it without `vacuum`."""
+    """Fill an empty, migrated database.
+
+    `say` receives the progress. VACUUM can't run in a transaction, so switch `vacuum` off there.
+    """
     began = time.perf_counter()
     call_command("load_catalogue", CATALOGUE, verbosity=0)
     _partition_the_past(size.event_days or size.days)
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0; SET synchronous_commit = off; SELECT setseed(0.42)")
-        cursor.execute("SET session_replication_role = replica")  # checks no foreign keys: they are correct
+        cursor.execute("SET session_replication_role = replica")  # skips the check of foreign keys
     indexes = _drop_indexes()
     for name, model, count, source, columns in _tables(size):
         _fill(name, model, count, source, columns, say)
@@ -75,7 +78,7 @@ def generate(size: Size, say: Say, *, vacuum: bool = True) -> None:
 
 _Table = tuple[str, type[models.Model], int, str, dict[str, str]]
 
-# Choose one of `many` merchants for a row. The first merchants get the most rows.
+# SQL that chooses one of `many` merchants for a row. Merchants with low numbers get more rows.
 _PICK = "(1 + floor({many} * power({random}, 3)))::int"
 _MD5_UUID = (
     "(lpad(to_hex((extract(epoch from t) * 1000)::bigint), 12, '0') || '7' || substr(m, 1, 3) || '8'"
@@ -86,9 +89,8 @@ _MD5_UUID = (
 def _tables(size: Size) -> list[_Table]:
     """Return the tables to fill, in order.
 
-    Each has a name, a model, the number of steps, the source of the values, and columns.
-
-    A source is SQL. `{first}` and `{last}` are the first and last step of a chunk.
+    For each table, there are a name, a model, the number of steps, a source and columns. The source is a SELECT with
+    one row per step. In it, `{first}` and `{last}` are the first and last step of a chunk.
     """
     numbers = "SELECT n, md5(n::text) AS m FROM generate_series({first}, {last}) AS n"
     return [
@@ -201,7 +203,7 @@ def _tables(size: Size) -> list[_Table]:
 
 
 def _partition_the_past(days: int) -> None:
-    """Replace partitions of the past by weekly ones. A service that has run for some months has these."""
+    """Replace each partition for the past by weekly ones, as in a service that has run for months."""
     with connection.cursor() as cursor:
         for partition in partitions():
             if not partition.name.endswith("_first"):
@@ -402,7 +404,7 @@ def _fill(
 
 
 def _help_the_next(name: str) -> None:
-    """Create a temporary index. With it, the statements for the next tables find these rows fast."""
+    """Create or drop temporary indexes, with which the statements for the next tables find these rows fast."""
     needed = {
         "requests": "CREATE INDEX bench_number ON payments_paymentrequest ((substr(external_id, 7)::bigint));"
         "CREATE INDEX bench_order ON payments_paymentrequest (external_id); ANALYZE payments_paymentrequest",
@@ -416,7 +418,7 @@ def _help_the_next(name: str) -> None:
 
 
 def _defaults(model: type[models.Model]) -> dict[str, str]:
-    """Return SQL for each NOT NULL column without a default in the database."""
+    """Return the model's default as SQL, for each NOT NULL column that has no default in the database."""
     found = {}
     for field in model._meta.concrete_fields:
         if field.null or field.primary_key or field.has_db_default():
@@ -436,9 +438,9 @@ def _literal(field: models.Field[Any, Any], value: Any) -> str:
 
 
 def _drop_indexes() -> list[str]:
-    """Drop the plain indexes of the large tables.
+    """Drop the plain indexes of the large tables. Return the statements that build them.
 
-    Return the statements that rebuild them: at the end, that is much faster.
+    It is much faster to build them after the rows exist.
     """
     tables = [
         model._meta.db_table

@@ -2,9 +2,9 @@
 
 `make bench-admin`, or `python -m demo.services python -m bench.admin_pages [--requests N --deliveries N]`.
 
-Django's test client builds each page in this process. So only the server's time is measured, without a network. The
-floor is an empty page of the admin in the same run: the time that the framework and the theme need at least. The
-database's share is the time of the queries, including waiting on a busy machine.
+Django's test client builds each page in this process. So only the server's time is measured, without a network. In the
+same run, an empty page of the admin is measured (the floor). It shows the least time that the framework and the theme
+need. The database's time is the duration of the queries. On a busy machine, it includes waiting.
 """
 
 import argparse
@@ -101,7 +101,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def pages() -> Iterator[Page]:
-    """Yield the pages to measure. The floor is the first one."""
+    """Yield the pages to measure. The first one is the empty page to compare with."""
     from django.contrib.auth.models import User
     from django.test import Client
 
@@ -222,7 +222,7 @@ def api_paths(merchant: Any) -> dict[str, str]:
 
 
 def measure(page: Page, rounds: int) -> Measured:
-    """Build the page once to warm up. Then build it `rounds` times, but stop after LONGEST_MS."""
+    """Build the page once to warm up, then `rounds` times. If that takes longer than LONGEST_MS, stop earlier."""
     from django.db import connection
 
     asked: list[tuple[float, str]] = []
@@ -282,14 +282,14 @@ def show(results: list[Measured]) -> None:
 
 
 def verdict(result: Measured) -> str:
-    """Return whether the page meets the goal at p95, at p50, or not."""
+    """Return a text that says whether the page meets the goal at p95, only at p50, or not at all."""
     if result.p95 <= GOAL_MS:
         return "ok"
     return "mostly" if result.p50 <= GOAL_MS else MISSED
 
 
 def _fetched(client: Any, path: str) -> int:
-    """Fetch and read the page, and return its status. Of a stream, read only the beginning."""
+    """Fetch and read the page, and return its status. If the response is a stream, read only its beginning."""
     response = client.get(path)
     if response.streaming:
         next(iter(response.streaming_content))

@@ -1,9 +1,9 @@
 """Measure calls of the API with 16 clients. Compare each with a bare Django REST framework view on the same server.
 
 `python -m demo.services python -m bench.api_calls [SECONDS] [CALL…]`. Both servers run all the time, as in production
-(`config/gunicorn.py`). The clients call them in turns. So if the machine is busy, both are slow. The floor is
-`bench/floor`: views without middleware, authentication and limits. A view executes one statement if the call needs the
-database.
+(`config/gunicorn.py`). The clients call them by turns, so that a busy machine slows down both. The bare views are in
+`bench/floor`. They have no middleware, authentication and limits. If a call needs the database, its bare view executes
+one SQL statement.
 
 For each call, it prints responses per second, CPU per response of all web processes, latency, and the ratio of the two
 rates.
@@ -45,7 +45,7 @@ Request = tuple[str, str, dict[str, str], str]
 
 @dataclass
 class Sum:
-    """The totals of one server over all rounds of one call."""
+    """The results of one server for one call, added up over all rounds."""
 
     answers: int = 0
     seconds: float = 0.0

@@ -3,11 +3,11 @@ second.
 
 `python -m demo.services python -m bench.block_to_webhook [ROUNDS]`. The worker and beat run as in the Procfile, with a
 local chain and a receiver. In each round, 50 payments of ten merchants are mined and submitted. A few blocks later they
-have enough confirmations. The time of a block is the time at which this process sees it, by polling every few
-milliseconds.
+have enough confirmations. This process polls the chain every few milliseconds. The time when it first sees a block
+counts as the block's time.
 
-The floor is the fastest program that does the same. Its loop polls the head, reads the 50 receipts in one batch, and
-posts 50 bodies over one connection.
+The result is compared with the floor: the fastest program that does the same. Its loop polls the head, reads the 50
+receipts in one batch, and posts 50 bodies over one connection.
 """
 
 import json
@@ -29,9 +29,9 @@ import requests
 from bench.api_calls import SETTINGS
 
 IN_FLIGHT = 50
-# A merchant gets at most five deliveries at a time.
+# The service sends at most five deliveries to a merchant at a time, so there are several merchants.
 MERCHANTS = 10
-# All 50 payments must be submitted before the block with the last confirmation.
+# There are enough confirmations to submit all 50 payments before the block with the last confirmation.
 CONFIRMATIONS = 6
 ROUNDS = 6
 _ASK_SECONDS = 0.004
@@ -68,7 +68,7 @@ class _Receiver:
 
 
 class _Blocks:
-    """When each block of the chain was first seen."""
+    """Records the time when this process first saw each block of the chain."""
 
     def __init__(self, url: str) -> None:
         self.seen: dict[int, float] = {}

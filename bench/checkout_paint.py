@@ -8,10 +8,10 @@ second one is weak: 400 ms, 400 kbit/s. Each load begins with an empty cache. Th
 style and script. The floor is measured in the same run under the same conditions. The medians and their ratio are
 printed.
 
-Two pages are measured: for a payment on an EVM chain, and for one on Solana. The wallets of Solana need a second part
-of the script, after the first paint. The browser has no wallet. So the largest paint is the last one: a text that the
-script shows after it has waited for wallets. The amount is in the first response, and is painted first. The goal is the
-limit for "good" in Core Web Vitals.
+Two pages are measured: for a payment on an EVM chain, and for one on Solana. For Solana wallets, the page loads another
+part of its script after the first paint. The browser has no wallet. So the largest element is painted last: it is a
+text that the script shows after it has waited for wallets. The amount is in the first response, and is painted first.
+The goal is the limit for "good" in Core Web Vitals.
 """
 
 import http.server
@@ -167,7 +167,7 @@ def _visit(browser: Any, address: str, network: Network) -> Load:
 
 @contextmanager
 def _product() -> Iterator[str]:
-    """Run the product as in production, in a copy. So the collected files don't come into the repository."""
+    """Run the product as in production, in a copy. The static files are collected there, and not in the repository."""
     from demo.services.process import free_port, spawn
 
     with tempfile.TemporaryDirectory(prefix="quittance-paint-") as folder:

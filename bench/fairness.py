@@ -2,10 +2,10 @@
 
 `python -m demo.services python -m bench.fairness [PENDING]`, about a minute and a half.
 
-Ten merchants get payments at a steady rate on a local chain. One worker process verifies them. A payment is mined, and
-its time is from the submission of its hash to its completion. Payments are measured four times: without a disturbance;
-with a chain whose node accepts connections but never responds; with that chain and the pending payments; and again
-without a disturbance.
+Ten merchants get payments at a steady rate on a local chain. One worker process verifies them. Each payment is mined
+before its hash is submitted. The measured time is from the submission to the completion of the payment. Payments are
+measured four times: without a disturbance; with a chain whose node accepts connections but never responds; with that
+chain and the pending payments; and again without a disturbance.
 """
 
 import os
@@ -33,11 +33,11 @@ MERCHANTS = 10
 RATE = 8
 SECONDS = 12
 STUCK = 500
-# The pause is shorter than that of beat, so that beat's period doesn't hide a delay.
+# The worker process gets its tasks more often than from beat, so that beat's interval doesn't hide a delay.
 TICK_SECONDS = 0.1
 MOST_RATIO = 1.5
 
-# Create payments of one request. All are due, and no node knows their hashes.
+# SQL that creates payments of one request. All of them are due for verification, and no node knows their hashes.
 _INSERT = """
 WITH payment AS (
     INSERT INTO payments_payment (

@@ -42,7 +42,7 @@ BYTES_PER_REQUEST = 9_000
 
 @dataclass
 class Database:
-    """A filled database, with its connection, its clients, and the rows to request."""
+    """A filled database, with its connection, its test clients, and the rows that the calls request."""
 
     size: int
     connection: Any
@@ -169,7 +169,7 @@ def _filled(size: int, events: int) -> Database:
 
 
 def _count_days(size: int) -> None:
-    """Count only the days that the dashboard shows. To count all would take long."""
+    """Compute the daily statistics only for the days that the dashboard shows, because all days would take long."""
     from datetime import timedelta
 
     from django.utils import timezone
@@ -199,7 +199,10 @@ def _used(database: Database) -> Any:
 
 
 def _prepare(database: Database) -> None:
-    """Make the same number of rows due as at the other sizes, and choose the rows to request."""
+    """Make some rows due for the periodic tasks, as many as at the other sizes.
+
+    Choose the rows that the calls request.
+    """
     from django.contrib.auth.models import User
     from django.db import connection
     from django.test import Client
@@ -335,7 +338,10 @@ def _rolled_back(sweep: Callable[[], object]) -> Operation:
 
 
 def _measured(name: str, operation: Operation, databases: list[Database]) -> bool:
-    """Measure in all databases by turns, and print a line. Return whether the operation meets the goal."""
+    """Measure the operation in all databases by turns, and print a line with the results.
+
+    Return whether the operation meets the goal.
+    """
     took: dict[int, list[float]] = {database.size: [] for database in databases}
     waited: dict[int, list[float]] = {database.size: [] for database in databases}
     began, rounds = time.perf_counter(), 0
@@ -362,7 +368,7 @@ def _measured(name: str, operation: Operation, databases: list[Database]) -> boo
 
 
 def _timed(operation: Operation, database: Database) -> tuple[float, float]:
-    """Return the duration, and the database's part of it."""
+    """Return the operation's duration, and how much of it was spent on queries."""
     from django.db import connection
 
     waited = 0.0

@@ -1,4 +1,4 @@
-"""A load generator. One thread has several keep-alive connections, with one request at a time on each.
+"""A load generator. One thread uses several keep-alive connections. Each connection has one request at a time.
 
 `python -m bench.http_load PORT CONNECTIONS SECONDS` reads requests as JSON (`[[method, path, headers, body], …]`) from
 standard input, and sends them in turn. It prints `{"statuses": {"200": n}, "seconds": s, "latencies_ms": [p50, p95]}`.

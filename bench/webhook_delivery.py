@@ -54,7 +54,7 @@ class Crew:
             member.stdout.readline()
 
     def notify(self) -> None:
-        """Send each process a line. The first one begins the work, and the second one ends it."""
+        """Send each process a line. The first call begins the work, and the second call ends it."""
         for member in self._members:
             assert member.stdin is not None
             member.stdin.write("\n")
@@ -134,7 +134,7 @@ def _throughput(merchants: list[Any], count: int) -> float:
 
 
 def _steady(origin: str, merchants: list[Any]) -> tuple[float, float]:
-    """Return p50 and p99 of the healthy endpoints in milliseconds. Events are written at a steady rate."""
+    """Write events at a steady rate. Return p50 and p99 of the delivery times of healthy endpoints, in milliseconds."""
     healthy = merchants[int(len(merchants) * HOSTILE_SHARE) :]
     urlopen(f"{origin}/report").read()
     crew = Crew("bench.webhook_dispatcher", THREADS)

@@ -9,7 +9,7 @@ import threading
 
 
 def main(threads: int) -> None:
-    """Wake the dispatcher as Celery does, but more often."""
+    """Run the dispatcher. A worker wakes it by Celery tasks; here, a loop wakes it more often."""
     import django
 
     django.setup()

@@ -1,7 +1,9 @@
-"""A receiver for the webhook benchmark. The receiver supports as little of HTTP as possible, so that it is fast enough.
+"""A receiver for the webhook benchmark. It supports only the HTTP features that the benchmark needs, so that it is fast
+enough.
 
 `POST /fast/...` responds immediately, `POST /hang/...` after ten seconds. `GET /report` returns, for each event id, the
-milliseconds from the time `sent` in its body to its arrival. Then it deletes them. Prints its port when it listens.
+milliseconds from the time `sent` in its body to its arrival. After that, it deletes these times. As soon as the
+receiver listens, it prints its port.
 """
 
 import asyncio

@@ -23,8 +23,8 @@ def query_all(
 ) -> dict[Chain, Result]:
     """Return the results of the chains, in order.
 
-    A chain that fails or times out is logged and left out. If too many calls of this process are waiting already, all
-    chains are left out. `about` describes the query in the log, such as "a wallet's balances".
+    A chain that fails or times out is logged and left out. If too many calls of this process are waiting already, no
+    chain is queried, and the result is empty. `about` describes the query in the log, such as "a wallet's balances".
     """
     try:
         with waiting_for(about):

@@ -41,7 +41,10 @@ def import_map(*, has_deposits: bool = False, has_sponsoring: bool = False) -> d
 
 
 def _second() -> int:
-    """Return a number that changes every second. So the cache notices a new build within a second."""
+    """Return a number that changes every second.
+
+    Cached functions get it as an argument, so they notice a new build within a second.
+    """
     return int(time.monotonic())
 
 
@@ -50,7 +53,7 @@ def _parts(_at: int) -> list[str]:
     return sorted(path.name for path in _BUILT.glob("*.js"))
 
 
-# Identifies a version of a file.
+# A file's path, modification time and size: they change if the file changes.
 _Version = tuple[Path, int, int]
 
 

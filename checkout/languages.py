@@ -30,7 +30,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _NOT_FOR_THE_SCRIPT = ("page.", "shop.", "refund.")
 # On the page of a refund, a message with this prefix replaces the one without it.
 _OF_A_REFUND = "refund."
-# English pages don't use these: they show the server's own sentences, which are in the responses.
+# English pages don't need these messages, because they show the server's own sentences from the responses.
 _NOT_IN_ENGLISH = ("refusal.", "detail.")
 _NOT_WITHOUT_WALLETCONNECT = "walletconnect."
 _NOT_WITHOUT_DEPOSITS = ("deposit.", "refusal.deposit_address_unavailable")
@@ -49,7 +49,7 @@ _FROM_RIGHT_TO_LEFT = re.compile(
 # Characters that change the direction of text. New names can't contain them, but they are removed here as well.
 _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]")
 
-# A transaction's hash in a sentence. The page shows the hash in a box anyway.
+# A transaction's hash in a sentence. The sentence shows it shortened, because the page shows the full hash in a box.
 _LONG_HASH = re.compile(r"\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b", re.IGNORECASE)
 
 # French punctuation needs no-break spaces: narrow ones, except at `:` and « ».
@@ -62,7 +62,7 @@ Message = str | dict[str, str]
 
 
 class Language:
-    """A language and its messages. For a refund, these are the messages for a merchant who pays."""
+    """A language and its messages. On the page of a refund, the messages are for the merchant, who pays there."""
 
     def __init__(self, tag: str, *, is_for_refund: bool = False) -> None:
         self.tag = tag
@@ -128,9 +128,10 @@ class Language:
     def message_for(self, kind: str, code: str | None, sentence: str | None) -> str:
         """Return the message for a server code.
 
-        On English pages, it is the server's own sentence, which is more specific.
+        On English pages, return the server's own sentence instead, because it is more specific.
 
-        The server's sentence is about payments. For a refund, its own message takes precedence.
+        But the server's sentences are about payments by customers. If there is a message for refunds, it takes
+        precedence on their pages.
         """
         key = f"{kind}.{code}"
         message = self.messages.get(key)

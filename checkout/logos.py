@@ -59,8 +59,8 @@ def fetch_logo(merchant: Merchant) -> Logo:
 def token_logo_url(token: Token, listed: ListedToken | None) -> str | None:
     """Return the URL of the token's logo, which is ours or from a provider's list. Return None if there is none.
 
-    Only tokens of the catalogue have logos. So an unknown token can't look like a known one, and the number of logos to
-    fetch is limited.
+    Other tokens than those of the catalogue have no logos. So an unknown token can't look like a known one, and the
+    number of logos to fetch is limited.
     """
     own = own_token_logo(token)
     if own or token.is_only_listed or listed is None or not listed.logo_url:
@@ -134,7 +134,10 @@ def logo_response(logo: Logo) -> HttpResponse:
 
 
 def version(merchant: Merchant) -> str:
-    """Return a version for our URL of the logo. The version changes if the merchant's logo URL changes."""
+    """Return a version for our URL of the merchant's logo.
+
+    If the merchant changes the logo's URL, the version changes too.
+    """
     return _version(merchant.logo_url)
 
 

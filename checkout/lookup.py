@@ -53,7 +53,7 @@ def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
 
 
 def find_payment(payment_id: str, *, of: PaymentRequest) -> Payment:
-    """Return the request's payment with this id, and the related rows that a sender's proof needs.
+    """Return the request's payment with this id, with the related rows that the sender's proof needs.
 
     Raises ObjectMissing.
     """
@@ -67,8 +67,8 @@ def find_payment(payment_id: str, *, of: PaymentRequest) -> Payment:
 def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:
     """Return the chain. Raises ApiError.
 
-    Pass `active_only=False` for submitted hashes: a payment on an inactive chain may be in progress. Pass it for
-    refunds, too: they may be paid in an inactive token.
+    Pass `active_only=False` for submitted hashes: a payment on an inactive chain may be in progress. Also pass it for
+    refunds, which may be paid in an inactive token.
     """
     chain = find_chain(chain_id, active_only=active_only)
     if chain is None:
@@ -89,8 +89,8 @@ def token_of(
 ) -> Token:
     """Return the token of the body's `token_id` or `token_address`. Raises ApiError.
 
-    With `token_address`, it may be a token that only a routing provider lists. Then the row may not be saved, and a
-    node may be called.
+    A `token_address` may belong to a token that is only in a routing provider's list. The function may then call a
+    node, and the returned row may not be saved.
     """
     if "token_id" not in body:
         return token_to_pay_with(chain, body["token_address"], client=client)

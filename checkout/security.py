@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from django.http import HttpRequest, HttpResponse
 
-# The format that `parse_origin` returns. Origins are checked again, so that nothing else can get into the header.
+# The format that `parse_origin` returns. Origins are checked again here, so that no other text can get into the header.
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _CONNECTS_TO = re.compile(r"(?:ws|http)s?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 

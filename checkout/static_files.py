@@ -13,7 +13,7 @@ _READY = Path(__file__).parent / "brotli"
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
     """WhiteNoise's storage, with the Brotli files that the checkout's build wrote.
 
-    WhiteNoise serves `.br` files to browsers that accept them. To write them, it would need another package.
+    WhiteNoise serves `.br` files to browsers that accept them, but it can't write them without another package.
     """
 
     def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:

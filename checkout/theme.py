@@ -9,14 +9,14 @@ import re
 from merchants import contrast
 
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
-# The card, its inset areas, and the track of a progress bar.
+# Background colours of the card, of its inset areas, and of the track of a progress bar.
 LIGHT_GROUNDS = ("#ffffff", "#f7f7f6", "#e4e4e2")
 DARK_GROUNDS = ("#17181b", "#1e2023", "#2d2f33")
 _ON_LIGHT_PAGE = "#55585f"
-# The luminance of the default page in dark mode. The page must be darker than the card.
+# In dark mode, the merchant's background has at most this luminance, so that the page is darker than the card.
 _DARK_PAGE_LUMINANCE = 0.008
 _HOVER_SHARE = 0.1
-# With only 3:1, a dark accent would become a grey, and buttons would look disabled.
+# A contrast of 3:1 would be legible, but a dark accent would become a grey, and buttons would seem disabled.
 _NIGHT_CONTRAST = 6.0
 
 

@@ -27,7 +27,7 @@ contract Forwarder {
     function sweep(address token) external {
         address recipient = RECIPIENT;
         bytes32 swept = Swept.selector;
-        // The assembly may overwrite the free memory pointer at 0x40, because no code after it uses memory.
+        // The assembly may overwrite the free memory pointer at 0x40, because no later code uses memory.
         assembly {
             switch token
             case 0 {

@@ -7,7 +7,8 @@ import {Forwarder} from "./Forwarder.sol";
 /// @notice Anyone may call the factory. The factory has no owner and no storage, holds nothing, and has no rights over
 /// a forwarder.
 /// @dev CREATE2 derives a forwarder's address from this contract, the salt and the init code, which ends with the
-/// recipient. Another recipient results in another address, so other code can't be deployed there first.
+/// recipient. With another recipient or other code, the address is different. So the address of a forwarder can't be
+/// taken by other code.
 contract ForwarderFactory {
     /// @param recipient The recipient of the deposit address.
     /// @param salt The Keccak-256 hash of the 16 bytes of the payment request's UUID.
@@ -28,7 +29,7 @@ contract ForwarderFactory {
     /// @notice The transaction has too little gas to give each sweep its share.
     error TooLittleGas();
 
-    /// Less gas than this is used between the check and the call.
+    /// The code between the check of the gas and the call uses less gas than this.
     uint256 private constant RESERVE = 10_000;
 
     /// @notice Deploy the forwarders that have no code yet, and sweep each.

@@ -1,4 +1,5 @@
-"""Run several management commands in one process. To load the service for each of them would take long.
+"""Run several management commands in one process. A separate process for each would be slow, because each would load
+the service again.
 
 `python -m demo.commands` reads a JSON object for each command: `{"arguments": […], "environment": {…}}`. For each, it
 writes a JSON object with the `output`, or with the `problem` that ended the command.

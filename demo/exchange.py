@@ -66,7 +66,7 @@ def withdraw(rpc_url: str, address: str, amount: str, symbol: str) -> dict[str, 
 def hot_wallet(rpc_url: str) -> str:
     """Return the address of the exchange's payout contract. The first call deploys it."""
     owner = str(Account.from_key(KEY).address)
-    # The address of the first contract that this account creates.
+    # Compute the address of the first contract that the account creates.
     wallet = to_checksum_address(keccak(b"\xd6\x94" + bytes.fromhex(owner[2:]) + b"\x80")[-20:])
     deploy.rpc(rpc_url, "anvil_setBalance", owner, hex(_FUNDS))
     if deploy.rpc(rpc_url, "eth_getCode", wallet, "latest") == "0x":

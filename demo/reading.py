@@ -4,7 +4,7 @@ import os
 import sys
 
 _EXIT_CODE = 2
-_MOST = 2**53  # chain ids are the largest numbers
+_MOST = 2**53  # settings have no larger numbers than chain ids
 
 
 class Reader:

@@ -62,13 +62,13 @@ MOST_RESTARTS = 3
 
 @dataclass
 class Part:
-    """A process of the product or of the shop, with the command to start it and a check that it works."""
+    """A process of the product or of the shop. It works when `answers_at` responds, or when `says` is in its log."""
 
     name: str
     command: Sequence[str]
     environment: dict[str, str]
     answers_at: str | None = None  # a URL
-    says: str | None = None  # or a word in its log
+    says: str | None = None  # a word in its log
     child: Child | None = None
     restarts: int = 0
 
@@ -94,7 +94,7 @@ class Part:
 
 def main() -> int:
     """Run the world until it is stopped. Return the exit status."""
-    # If a shell starts this process in the background, it ignores this signal by default.
+    # A process that a shell started in the background ignores SIGINT by default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
     running: list[Child] = []
@@ -155,7 +155,10 @@ def _stop(running: list[Child]) -> None:
 
 
 def _start_services(running: list[Child]) -> Addresses:
-    """Start the back-ends. Each one is added to the list when it runs. So it is stopped if a later one fails."""
+    """Start the back-ends.
+
+    Add each one to `running` as soon as it runs, so that it is stopped if a later one fails to start.
+    """
     database, broker = os.environ.get("DATABASE_URL"), os.environ.get("REDIS_URL")
     if not database:
         with step("Starting PostgreSQL"):
@@ -199,7 +202,8 @@ def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> s
         chain_id=chain_id,
         port=_port(name, port),
         block_time=BLOCK_SECONDS,
-        # Deposit addresses require a factory in a finalized block, which is two blocks below the head.
+        # Deposit addresses work only after the factory's block is finalized. With this setting, that is two blocks
+        # later.
         slots_in_an_epoch=1,
         state=WORLD / name / "state.json",
         extra_args=["--quiet"],
@@ -229,7 +233,7 @@ def _start_solana(running: list[Child]) -> str | None:
 def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
     """Migrate and fill the database.
 
-    Rows that were created before are not created again, unless it is another database.
+    Rows are created only once for each database: `memory` records which ones exist.
     """
     identity = database_identity(at.database)
     if memory.get("DATABASE") != identity:
@@ -332,7 +336,10 @@ def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[P
 
 
 def _watch(running: list[Child], parts: list[Part]) -> None:
-    """Restart processes of the product that die. If a service such as PostgreSQL dies, end. Never returns."""
+    """If a process of the product dies, restart it.
+
+    If a service such as PostgreSQL dies, stop the world. Never returns.
+    """
     while True:
         time.sleep(0.5)
         for place, child in enumerate(running):

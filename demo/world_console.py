@@ -31,7 +31,7 @@ def red(text: str) -> str:
 
 @contextmanager
 def step(what: str) -> Iterator[None]:
-    """Print the step. When it ends, print its duration."""
+    """Print the step's name. If the step took at least a second, print its duration at the end."""
     began = time.monotonic()
     say(f"  {what}…")
     yield

@@ -106,8 +106,8 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "LIFI_API_URL": at.aggregator,
         "LIFI_API_KEY": "",  # the local world must not use a real key
         "ROUTING_QUOTE_LIMIT": "off",
-        # Sources that return lists of rates are left out. Lists are cached for half a minute, and the switches must
-        # take effect at once.
+        # Other sources return lists of rates, which the service caches for half a minute. They are left out, so that
+        # the rate sources' switches take effect at once.
         "RATE_SOURCES": "feeds,coinbase,kraken",
         "RATE_URL_COINBASE": at.rates,
         "RATE_URL_KRAKEN": at.rates,
@@ -120,7 +120,7 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
 
 
 def _budget(at: Addresses) -> str:
-    """Return the budget of each chain that runs: one coin a day."""
+    """Return the setting SPONSOR_DAILY_BUDGET: one coin a day for each chain that runs."""
     chains = [anvil.CHAIN_ID, HARBOUR_CHAIN_ID, *([surfnet.CHAIN_ID] if at.solana else [])]
     return ",".join(f"{chain_id}:1" for chain_id in chains)
 
@@ -188,7 +188,10 @@ def reach_loopback_directly() -> None:
 
 
 def database_identity(url: str) -> str:
-    """Return a name of the database at `url`. If another database later has the same URL, its name differs."""
+    """Return a text that identifies the database at `url`.
+
+    If the URL later leads to another database, the text is different.
+    """
     with psycopg.connect(url, connect_timeout=10) as connection:
         row = connection.execute(
             "SELECT system_identifier::text, oid::text FROM pg_control_system(), pg_database"

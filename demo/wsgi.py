@@ -75,7 +75,8 @@ Headers = list[tuple[str, str]]
 class LocalNode:
     """A local chain for the wallet: its node, its name, and the test key (hex) that signs there.
 
-    `merchant_key` is the key of the merchant's wallet. On pages that send refunds, that wallet replaces the customer's.
+    `merchant_key` is the key of the merchant's wallet. On pages that send refunds, the merchant's wallet replaces the
+    customer's wallet.
     """
 
     rpc_url: str

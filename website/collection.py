@@ -74,7 +74,7 @@ def _item(path: str, method: str, operation: Schema, components: Schema) -> dict
 
 
 def _url(path: str, operation: Schema, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the URL. Its filters are off until you switch a filter on."""
+    """Return the URL. Each filter is off until you switch it on."""
     template = path.replace("{", ":").replace("}", "")
     query = [
         {

@@ -17,14 +17,14 @@ sys.path.insert(0, str(REPOSITORY))
 
 from website import reference  # noqa: E402 - MkDocs loads this file by its path
 
-# By page of the site: the section of the README that it shows.
+# For each of these pages of the site, its title, and the sections of the README that it shows.
 SECTIONS = {
     "quick-start.md": ("Quick start", ("Try it",)),
     "first-integration.md": ("From your shop's code", ("Request a payment", "Receive the webhook")),
     "deployment.md": ("Deployment", ("Deploy it",)),
     "how-it-is-built.md": ("How it is built", ("How it is built",)),
 }
-# By page of the site: the file that it shows.
+# For each of these pages of the site, the file of the repository that it shows.
 FILES = {
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
@@ -91,7 +91,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return markdown
     folder = source_folder(path)
     known = {file.src_uri for file in files}
-    # Fenced samples are shown as they are.
+    # Don't convert links in fenced code blocks.
     parts, end = [], 0
     for fence in _FENCE.finditer(markdown):
         parts += [_linked(markdown[end : fence.start()], path, folder, known, config), fence[0]]

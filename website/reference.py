@@ -20,7 +20,7 @@ def describe() -> Schema:
 def pages() -> dict[str, str]:
     """Return the pages of the reference by path.
 
-    Each group of calls has a page. Events, errors and objects have one each.
+    There is a page for each group of calls, and one page each for events, errors and objects.
     """
     schema = describe()
     made = {}

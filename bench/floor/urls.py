@@ -1,4 +1,5 @@
-"""Bare views. Each executes the one statement that every implementation needs, and returns as much JSON as the API.
+"""Bare views. Each view executes the one SQL statement that every implementation needs, and returns as much JSON as the
+API.
 
 The rows are payment requests. `get` and `list` read them by one query without joins; `create` inserts one.
 """

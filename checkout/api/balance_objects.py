@@ -54,7 +54,7 @@ class _Balance(Answer, kw_only=True):
 
     @classmethod
     def of(cls, held: Held, **own: Any) -> Self:
-        """Return the balance. `own` are the fields that a subclass adds."""
+        """Return the balance. Subclasses pass the fields that they add as `own`."""
         token = held.token
         return cls(
             chain_id=token.chain_id,

@@ -283,9 +283,9 @@ def checkout_object(request: PaymentRequest) -> Checkout:
 def _is_available(request: PaymentRequest) -> bool:
     """Whether the customer may send money.
 
-    A failed refund is not payable, because the merchant may have refunded the amount in another way. An active request
-    can already be paid in full: a payment was reorganised, others replaced it, and then it came back. The request then
-    waits for the merchant.
+    A failed refund is not payable, because the merchant may have refunded the amount in another way. A request can be
+    active although it is paid in full. For example, a reorganisation removed a payment, the customer paid again, and
+    then the first payment came back. The merchant must then resolve the request.
     """
     if request.status != PaymentRequest.Status.ACTIVE:
         return request.is_available
@@ -312,7 +312,7 @@ def with_server_time(checkout: Checkout) -> Checkout:
 def _poll_in_ms(
     request: PaymentRequest, payments: list[Payment], refunds: list[CheckoutRefund], is_final: bool
 ) -> int:
-    """Return the polling interval. If a payment is open, it is about one block."""
+    """Return the polling interval. While a payment is open, the interval is about the chain's block time."""
     if is_final:
         is_refunding = any(refund.status != Refund.Status.COMPLETED for refund in refunds)
         return _IDLE_POLL_MS if is_refunding else _FINAL_POLL_MS

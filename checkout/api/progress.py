@@ -1,8 +1,8 @@
 """The status of payments, as the page shows it.
 
 Anyone with the link can submit the hash of any transaction. So a payment is in progress only if a node has seen its
-transaction, and if the transaction is bound to the request. For any other hash, the page shows a warning, and the
-customer can still pay.
+transaction, and the transaction is identified as a payment of this request ("bound"). For any other hash, the page
+shows a warning, and the customer can still pay.
 """
 
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def _with_warnings(payments: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def page_state(checkout: dict[str, Any]) -> str:
-    """Return the state that the page shows: `processing` only if an open payment is bound to the request."""
+    """Return the state that the page shows. While a payment is in progress, it is `processing`."""
     if checkout["status"] != PaymentRequest.Status.ACTIVE:
         return str(checkout["status"])
     if any(is_under_way(payment) for payment in checkout["payments"]):
@@ -91,7 +91,7 @@ def paid_so_far(checkout: dict[str, Any]) -> int:
 
 
 def is_paid_too_much(checkout: dict[str, Any]) -> bool:
-    """Whether the customer overpaid. A swap's surplus doesn't count."""
+    """Whether the customer overpaid. If a swap delivered more than expected, that doesn't count."""
     is_over = checkout["amount_overpaid"]["raw"] != "0"
     return (
         checkout["status"] == PaymentRequest.Status.COMPLETED
@@ -115,10 +115,9 @@ def is_whole_shown(checkout: dict[str, Any]) -> bool:
 
 
 def is_extra_from_conversion(checkout: dict[str, Any]) -> bool:
-    """Whether the excess is only a swap's surplus.
+    """Whether the customer overpaid only because a swap delivered more than expected.
 
-    The excess is a swap's surplus if the newest payment is a swap, and the other payments didn't pay the request in
-    full.
+    That is so if the newest payment is a swap, and the other payments didn't pay the request in full.
     """
     paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
     if not paid or paid[0]["type"] != Payment.Type.SWAP:

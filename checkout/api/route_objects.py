@@ -219,9 +219,9 @@ def route_object(
 ) -> RouteObject:
     """Return one route.
 
-    Load the token, chain and request of the route, and the token and chain of the request, before the call.
-    `network_fee` and `deposit` are estimates for a direct route, in base units of the chain's coin. The deposit opens
-    the recipient's token account.
+    Before the call, load the route's token, chain and request, and the token and chain of that request. `network_fee`
+    and `deposit` are estimates for a direct route, in base units of the chain's coin. The deposit pays for the
+    recipient's new token account.
     """
     parts = _swap(route) if route.type == PaymentType.SWAP else _direct(route, network_fee, deposit)
     return RouteObject(
@@ -248,7 +248,7 @@ def usd_text(value: Decimal | None) -> str | None:
 def _direct(route: Route, network_fee: int | None, deposit: int) -> dict[str, Any]:
     """Return the fields of a direct route.
 
-    The whole amount arrives. The network fee and any deposit are added to it.
+    The recipient receives the whole amount. The customer pays the network fee and any deposit in addition.
     """
     token = route.token
     usd = token_list.usd_value(route.chain_id, token.contract_address, route.amount, token.decimals)

@@ -212,7 +212,7 @@ class ProofMessageSerializer(StrictSerializer):
     {"route_id": _ROUTE_ID, "wallet_address": _WALLET, "signature": "0x" + "1b" * 65},
 )
 class PayerProofSerializer(StrictSerializer):
-    """The body of POST …/payer-proof: the signature of a message about a route, or about a transfer that was sent."""
+    """The body of POST …/payer-proof: the payer's signature. The signed message is about a route or a sent transfer."""
 
     route_id = TextField(
         max_length=64,

@@ -113,7 +113,8 @@ class CheckoutViewSet(viewsets.ViewSet):
     def events(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
         """Return 404.
 
-        The `events` process serves streams. If a call arrives here, the proxy has no rule for that process.
+        The `events` process serves streams. A call arrives here only if the proxy doesn't forward this path to that
+        process.
         """
         find_request(id)
         message = "Changes are not streamed here. Poll the payment request instead."

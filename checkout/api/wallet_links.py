@@ -9,7 +9,7 @@ from payments.models import PaymentRequest
 def wallet_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
     """Return the link to pay exactly the remaining amount, or "" if the chain family has no such links.
 
-    The link contains the request's reference if the format supports it. With `is_plain`, it never does.
+    The link contains the request's reference if the format supports it. With `is_plain`, the link has no reference.
     """
     links = _links(request)
     if links is None:
@@ -30,7 +30,7 @@ def wallet_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
 
 
 def binds(request: PaymentRequest) -> bool:
-    """Whether a transfer that a wallet creates from the link is bound to the request."""
+    """Whether transfers by the link contain the request's reference, which identifies them as its payments."""
     links = _links(request)
     return links is not None and links.bind and request.references
 

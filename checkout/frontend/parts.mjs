@@ -1,5 +1,5 @@
-// Builds the parts of the page's script that are loaded later. The modules in `src/shared.ts` are only in the main
-// script, and the parts use them from there. So no customer loads a module twice.
+// Builds the parts of the page's script that are loaded later. Only the main script contains the modules in
+// `src/shared.ts`. The parts import them from it, so no customer loads a module twice.
 import { readFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -53,7 +53,8 @@ def create_by_form(link: PaymentLink, request_id: uuid.UUID | None, amount: int 
         with transaction.atomic():
             return create_request(link.merchant, replace(order, id=request_id), actor=_ACTOR)
     except IntegrityError:
-        # The same form was sent before: a moment ago, or its request has ended since.
+        # A request with this id exists, because the form was sent before. It is returned if it can still be paid.
+        # Otherwise a new one is created.
         earlier = open_request(link, request_id, amount)
         if earlier is not None:
             return earlier

@@ -89,7 +89,7 @@ def show_by_hand(
     more: dict[str, Any] | None = None,
     error: ApiError | None = None,
 ) -> HttpResponse:
-    """Return the page. `more` is additional context. The status is that of `error`."""
+    """Return the page. `more` is additional context. After an `error`, the response has its HTTP status."""
     context = {**by_hand_context(request, payment_request), **(more or {})}
     context["has_wallets"] = context["is_payable"]
     return shown(request, payment_request, "checkout/by_hand.html", context, error=error)
@@ -129,7 +129,7 @@ def _located(
 def _on_another_family(
     text: str, chains: list[Chain], may_query: Callable[[], bool]
 ) -> tuple[Chain, str] | None:
-    """If `text` is a valid hash in another family, return the chain and the canonical hash."""
+    """If `text` is a valid hash in another chain family, return the transaction's chain and the canonical hash."""
     spelled = {
         key: spelling for key in {chain.chain_type for chain in chains} if (spelling := _as_hash(key, text))
     }
@@ -151,7 +151,7 @@ def _as_hash(chain_type: str, text: str) -> str:
 
 
 def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
-    """Whether rate limits allow queries of nodes. Without queries, the hash is still accepted."""
+    """Whether rate limits allow queries of nodes. If they don't, the hash is accepted without a query."""
     try:
         count_expensive(request, payment_request.pk)
     except ApiError:
@@ -160,9 +160,10 @@ def _may_query(request: HttpRequest, payment_request: PaymentRequest) -> bool:
 
 
 def by_hand_context(request: HttpRequest, payment_request: PaymentRequest) -> dict[str, Any]:
-    """Return the page's context. The wallet link is left out if it binds the transfer.
+    """Return the page's context.
 
-    A deposit address replaces manual transfers. If it was unavailable, the query has `?manual`.
+    A wallet link with the request's reference replaces manual transfers, and so does a deposit address. If no deposit
+    address was available, the URL has `?manual`.
     """
     context = page_context(request, payment_request)
     by_address = is_offered(payment_request) and "manual" not in request.GET

@@ -1,8 +1,8 @@
 """The pages where a customer signs with a wallet that a transfer pays the request. The pages work without scripts.
 
-A signature can be made before a manual transfer, or after a transfer that nothing binds. Before a transfer, the page
-belongs to a route. The page shows the text to sign, and then the recipient. The text contains the wallet address, so
-only the customer who requested it gets its URL.
+The customer can sign before a manual transfer, or after a transfer that nothing else links to the request. Before a
+transfer, the page's URL contains the id of a route. The page shows the text to sign, and then the recipient. The text
+contains the wallet address, so only the customer who requested it gets its URL.
 """
 
 from typing import Any
@@ -124,7 +124,7 @@ def _may_send(context: dict[str, Any]) -> bool:
 
 
 def _is_being_checked(payment_request: PaymentRequest, proof: PayerProof) -> bool:
-    """Whether a transfer from the proved address is being verified. Then the customer must not pay again."""
+    """Whether a transfer from the proved address is being verified. If so, the customer must not pay again."""
     sent = Payment.objects.filter(request=payment_request, status__in=Payment.OPEN, likely_failure="")
     return sent.filter(from_address=proof.address).exists()
 

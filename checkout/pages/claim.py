@@ -57,7 +57,7 @@ _WHY_CLOSED = {
 
 @dataclass(frozen=True)
 class _Closed:
-    """The reason why the customer can't set an address: its message, and the error of an attempt."""
+    """The reason why the customer can't set an address: the message on the page, and the error of a submitted form."""
 
     message: str
     error: ApiError
@@ -109,7 +109,7 @@ def choose_address(request: HttpRequest, code: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 def sign_page(request: HttpRequest, code: str, choice: str) -> HttpResponse:
-    """Show the text to sign, and accept its signature. `choice` is the address and the deadline. We have signed it."""
+    """Show the text to sign, and accept its signature. `choice` contains the address and the deadline, signed by us."""
     current = _find(code)
     if current is None:
         return missing(request)

@@ -154,9 +154,9 @@ def _price(payment_request: PaymentRequest, *, is_whole: bool) -> int:
 def link_context(payment_request: PaymentRequest) -> dict[str, Any]:
     """Return the request's wallet link and a QR code.
 
-    If the link binds transfers, the service searches the chain for them. Otherwise the code contains only the
-    recipient's address. Some wallets misread EIP-681 links and pay the token's contract instead (MyEtherWallet #5185,
-    MetaMask #28527).
+    If the link contains the request's reference, the QR code is the link, and the service searches the chain for
+    transfers with this reference. Otherwise the code is only the recipient's address. Some wallets misread EIP-681
+    links and pay the token's contract instead (MyEtherWallet #5185, MetaMask #28527).
     """
     link = wallet_link(payment_request)
     if not binds(payment_request):
@@ -176,9 +176,10 @@ def shown(
 ) -> HttpResponse:
     """Return the rendered page with its security policy (`page_policy`).
 
-    If there is an `error`, the page has its status.
+    If there is an `error`, the response has the HTTP status of the error.
 
-    A wallet can pay a refund from this page. So the service searches the chain for the transaction from now on.
+    On the page of a refund, the merchant can send the refund. So the service now searches the chain for its
+    transaction.
     """
     allow_nonce(request)
     if payment_request.is_refund:
@@ -225,7 +226,8 @@ def preview_image(payment_request: PaymentRequest) -> str:
 def _is_payable(payment_request: PaymentRequest, state: str) -> bool:
     """Whether the page may show the recipient. The request must be open, without a payment in progress.
 
-    A failed refund reserves no amount until its transaction is built. So its page only offers to build one.
+    If a refund has failed, the amount isn't reserved for it any more. So the page only offers to build a new
+    transaction.
     """
     is_open = state in ("active", "partly_paid") and not payment_request.is_past_expiry(timezone.now())
     return is_open and (not payment_request.is_refund or is_reserved(payment_request))

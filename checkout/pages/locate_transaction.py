@@ -14,9 +14,9 @@ DEADLINE_SECONDS = 3.0
 
 
 def chain_with(transaction_hash: str, chosen: Chain, others: Iterable[Chain]) -> Chain:
-    """Return `chosen`.
+    """Return `chosen`, or the chain in `others` that has the transaction.
 
-    But if it definitely doesn't have the transaction, and a chain in `others` has it, return that one.
+    A chain in `others` is only returned if `chosen` definitely doesn't have the transaction.
 
     The chains are queried in parallel, with a timeout of DEADLINE_SECONDS.
     """

@@ -86,8 +86,8 @@ def _deposit_context(
 ) -> dict[str, Any]:
     """Return whether the page offers the deposit address. If the customer chose it, also return the address.
 
-    If a payment is in progress, the page hides this way to pay. The script shows it again if the payment is only for a
-    part.
+    If a payment is in progress, the page hides this way to pay. If the payment doesn't pay the whole amount, the page's
+    script shows it again.
     """
     is_payable = page["is_payable"]
     may_be_payable = is_payable or page["state"] == "processing"

@@ -1,6 +1,6 @@
 """The receipt of a completed request.
 
-The page can be printed. With its data, the payment can be verified on the chain.
+The page can be printed. It contains the data with which anyone can verify the payment on the chain.
 """
 
 from typing import Any
@@ -77,7 +77,7 @@ def _counted(payment_request: PaymentRequest) -> list[Payment]:
 
 
 def _lines(payments: list[Payment], language: Language) -> list[dict[str, Any]]:
-    """Return the payments for the receipt. The payer is shown only if it is the same for all."""
+    """Return the payments for the receipt. The payer is shown only if all payments have the same payer."""
     payers = {payment.from_address for payment in payments}
     return [
         {**_line(payment, language), "payer": payment.from_address if len(payers) == 1 else ""}
@@ -88,7 +88,7 @@ def _lines(payments: list[Payment], language: Language) -> list[dict[str, Any]]:
 def _line(payment: Payment, language: Language) -> dict[str, Any]:
     """Return one payment for the receipt. `proof` is the transaction that paid the merchant, if its hash is known.
 
-    `exact` has the exact values of amounts that are shown with fewer digits.
+    If amounts are shown with fewer digits, `exact` has their exact values.
     """
     request = payment.request
     sent = payment.token or request.token
@@ -113,7 +113,7 @@ def _line(payment: Payment, language: Language) -> dict[str, Any]:
 
 
 class _Amounts:
-    """Formats amounts in a language. If it shortens an amount, it keeps the exact value."""
+    """Formats amounts in a language. If an amount is shortened, its exact value is added to `shortened`."""
 
     def __init__(self, language: Language) -> None:
         self._language = language
@@ -136,8 +136,8 @@ class _Amounts:
 def _fees(payment: Payment, amounts: _Amounts) -> dict[str, Any]:
     """Return the fees.
 
-    A swap's fees are the quoted ones. The network fee is the one in the block or, if unknown, the quoted one.
-    `is_fee_paid`: another account sent the payer's signed transfer, and paid the network fee.
+    For a swap, these are the quoted fees. The network fee is the actual one or, if that is unknown, the quoted one. If
+    another account sent the payer's signed transfer and paid the network fee, `is_fee_paid` is true.
     """
     if payment.is_sponsored or payment.bound_by == Payment.BoundBy.AUTHORIZATION:
         return {"fees": [], "network_fee": "", "network_fee_quoted": "", "is_fee_paid": True}
@@ -155,7 +155,7 @@ def _fees(payment: Payment, amounts: _Amounts) -> dict[str, Any]:
 
 def _network_fee(payment: Payment, amounts: _Amounts) -> str:
     if payment.network_fee is None or payment.is_simulated or not payment.chain.is_installed:
-        return ""  # The decimals of the coin are a part of the chain's family.
+        return ""  # Only the chain's family knows the decimals of its coin.
     decimals = payment.chain.family.native_decimals
     return amounts.text(payment.network_fee, decimals, payment.chain.native_symbol)
 

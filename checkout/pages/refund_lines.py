@@ -28,10 +28,10 @@ def refund_list(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 @dataclass(frozen=True)
 class RefundLine:
-    """A completed or open refund. The address, time and transaction are set when it is completed.
+    """A completed or open refund. Only a completed refund has an address, a time and a transaction.
 
-    `claim_code` is the code of the page where the customer sets the address. The code is empty if the refund has an
-    address.
+    `claim_code` is the code of the page where the customer sets the address. If the refund has an address already, the
+    code is empty.
     """
 
     amount: str

@@ -21,6 +21,6 @@ def shop_script(_request: HttpRequest) -> HttpResponse:
     soon."""
     response = HttpResponse(served_bytes(_NAME), content_type="text/javascript; charset=utf-8")
     response["Cache-Control"] = f"public, max-age={_KEPT_SECONDS}"
-    response["Access-Control-Allow-Origin"] = "*"  # `integrity` attributes require it.
+    response["Access-Control-Allow-Origin"] = "*"  # `integrity` attributes need this header.
     response["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response

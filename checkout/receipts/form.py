@@ -62,7 +62,7 @@ def mail_receipt(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 
 def _is_same_site(request: HttpRequest) -> bool:
-    """Whether the form is from our site, by the browser's headers, if there are any.
+    """Whether the form is from our site, according to the browser's headers. Without these headers, it counts as ours.
 
     A form of another site would use up its visitors' rate limits.
     """

@@ -19,10 +19,10 @@ _MARKS = re.compile(r"[\u2066-\u2069]")
 
 
 def without_links(text: str) -> str:
-    """Return a merchant's text on one line. Mail programs must not turn a part of it into a link.
+    """Return a merchant's text on one line.
 
-    So a space is added after characters that join the parts of a link: `shop. example`. Numbers such as 1.5 don't
-    change.
+    A space is added after each character that joins the parts of a link, as in `shop. example`. So mail programs don't
+    turn a part of the text into a link. Numbers such as 1.5 don't change.
     """
     line = " ".join(text.split())
 

@@ -29,7 +29,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _PATH = re.compile(r"/api/public/payment-requests/([A-Za-z0-9-]{1,64})/events")
-# The share of all streams that one client address may use.
+# One client address may use a tenth of all streams, or 20 streams if that is more.
 _ONE_IN = 10
 _FEWEST_OF_ONE_ADDRESS = 20
 _COMMENT_SECONDS = 15.0
@@ -163,7 +163,7 @@ class EventStreams:
                     last_etag = shown.etag
                     await _write(send, _event(shown))
                 if shown.is_final:
-                    return  # The client sees a later payment when it polls or reconnects.
+                    return  # If there is a later payment, the client sees it when it polls or reconnects.
 
 
 def _event(shown: Shown) -> bytes:

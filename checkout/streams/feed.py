@@ -1,7 +1,7 @@
 """The data of the streams. All streams of a payment request share one copy of its details.
 
-A notification contains the ID of the changed request. A notification can be lost, so a query also compares the versions
-of all watched rows every few seconds.
+PostgreSQL notifies the process of each changed request by its ID. A notification can be lost. So every few seconds, a
+query compares the versions of all requests that have streams.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _VERSIONS = """
 
 @dataclass(frozen=True)
 class Shown:
-    """The details of a request as JSON, and their ETag. `is_final`: whether no further change is expected."""
+    """The details of a request as JSON, and their ETag. If `is_final`, no further change is expected."""
 
     request_id: str
     etag: str

@@ -158,14 +158,14 @@ def mail_link(address: str) -> SafeString:
 
 
 class _Letters(json.JSONEncoder):
-    """Letters are not escaped. With escapes, Russian would be three times as long."""
+    """Encodes JSON without escapes of non-ASCII letters. With escapes, Russian would be three times as long."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "ensure_ascii": False})
 
 
 def _language(context: Context) -> Language:
-    """Cached for each template, because a page needs about forty messages."""
+    """Return the page's language. It is cached for each template, because a page needs about forty messages."""
     cached: Any = context.render_context
     merchant = context.get("merchant") or {}
     default = merchant.get("default_language", "")

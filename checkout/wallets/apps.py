@@ -1,7 +1,7 @@
 """Links that open the checkout in the in-app browsers of well-known mobile wallets. Pure.
 
-On a phone, the browser has no wallet. But wallet apps have a browser. Each link is an https URL in the format that the
-wallet documents. If the app is installed, the link opens the app.
+On a phone, the usual browser has no wallet, but wallet apps contain a browser. Each link is an https URL in the format
+that the wallet documents. If the app is installed, the link opens the app.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""The balances of a wallet. `essential` returns those that the page shows first, and `discover` all known ones.
+"""The balances of a wallet. `essential` returns the balances that the page shows first, and `discover` the balances of
+all known tokens.
 
 No quotes are requested here. Prices are only for display, from the providers' cached token lists.
 """
@@ -29,7 +30,7 @@ class Held:
     """A token with a wallet's balance in base units, and its value in US dollars if a price is known.
 
     `listed` is the token's entry in a provider's list. Only `discover` sets it. `is_sufficient`: whether the balance is
-    probably enough to pay the request, by prices.
+    probably enough to pay the request, as estimated by prices.
     """
 
     token: Token

@@ -14,7 +14,7 @@ from config.api.errors import ApiError, ErrorCode
 
 @dataclass(frozen=True)
 class Wallet:
-    """An address in its canonical form, and the active chains on which to look it up."""
+    """A wallet's address in its canonical form, and the active chains on which its balances are looked up."""
 
     address: str
     chains: tuple[Chain, ...]

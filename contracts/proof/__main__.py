@@ -84,7 +84,7 @@ def read_verdicts(report: dict[str, Any]) -> dict[str, Verdict]:
 
 
 def _verdict(test: dict[str, Any]) -> Verdict:
-    # If a loop was cut off, some inputs were not checked.
+    # If the prover stopped a loop early, it has not checked all inputs.
     if test["exitcode"] == _PASS and not test["num_bounded_loops"]:
         return Verdict.PROVED
     return Verdict.REFUTED if test["exitcode"] == _COUNTEREXAMPLE else Verdict.UNDECIDED

@@ -14,7 +14,7 @@ for (const folder of FOLDERS) {
     sources[name] = { content: fs.readFileSync(path.join(folder, file), "utf8") };
   }
 }
-// The environment may contain the source of a mutant.
+// If the environment contains the source of a mutant, compile the mutant.
 if (process.env.FORWARDER) sources["Forwarder.sol"].content = process.env.FORWARDER;
 const output = compileSources(sources, SHIPPED, ["metadata", "evm.methodIdentifiers", "storageLayout"]);
 const out = process.argv[2];

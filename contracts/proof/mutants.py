@@ -11,7 +11,10 @@ _TOKENS_LEAVE = "call(gas(), token, 0, 0, 0x44, 0, 0)"
 
 @dataclass(frozen=True)
 class Mutant:
-    """`changes` are replacements in Forwarder.sol. `refutes` is the check that must find the hole."""
+    """`changes` are the replacements in Forwarder.sol that make the hole.
+
+    `refutes` is the check that must then fail.
+    """
 
     name: str
     refutes: str

@@ -122,7 +122,7 @@ def status(swap: Swap, places: Places) -> Json:
         if swap.delivery
         else {"chainId": swap.to_token.chain_id},
         "feeCosts": _fees(swap, source),
-        "lifiExplorerLink": f"tx/{swap.taken_by}",  # at the aggregator's own address
+        "lifiExplorerLink": f"tx/{swap.taken_by}",  # relative to the aggregator's own URL
         "fromAddress": _lowered(source, swap.sender),
         "toAddress": _lowered(places[swap.to_token.chain_id], swap.recipient),
         "tool": swap.tool,

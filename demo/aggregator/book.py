@@ -11,7 +11,7 @@ from demo.aggregator.places import Token
 
 @dataclass(frozen=True)
 class Delivery:
-    """A payment of the aggregator in one transaction. The amount is in base units."""
+    """One payout by the aggregator, in one transaction. The amount is in base units."""
 
     hash: str
     token: Token
@@ -24,8 +24,9 @@ class Delivery:
 class Swap:
     """A quote and its outcome.
 
-    `data` is the call (EVM) or the transaction (Solana). `taken_by` is the source transaction, when it has been seen.
-    `kind` is the kind of `delivery`: `delivered`, `partial` (another token) or `refunded`.
+    `data` is the call (EVM) or the transaction (Solana). `taken_by` is the hash of the customer's transaction, once the
+    executor has seen it. `kind` says how the `delivery` ended the swap: `delivered`, `partial` (in another token) or
+    `refunded`.
     """
 
     id: bytes
@@ -51,7 +52,7 @@ class Swap:
 
     @property
     def stays_on_chain(self) -> bool:
-        """Whether the swap is on one chain. Then the paying transaction also delivers."""
+        """Whether the swap is on one chain. If so, the customer's transaction also delivers the tokens."""
         return self.from_token.chain_id == self.to_token.chain_id
 
 
@@ -63,7 +64,7 @@ class Book:
         self._changed = threading.Condition()
 
     def add(self, swap: Swap) -> None:
-        """Keep a new quote."""
+        """Add a new quote."""
         self._store(swap)
 
     def change(self, swap: Swap, **fields: Any) -> Swap:
@@ -89,7 +90,7 @@ class Book:
         return next((swap for swap in self.all() if swap.id == id or swap.id[:8] == id), None)
 
     def by_hash(self, text: str) -> Swap | None:
-        """Return the swap that has this id, or that this transaction paid or delivered."""
+        """Return the swap with this id, with this source transaction, or with this delivery."""
         known = text.lower() if text.startswith("0x") else text
         for swap in reversed(self.all()):
             if known in (swap.taken_by, swap.delivery and swap.delivery.hash, "0x" + swap.id.hex()):

@@ -1,7 +1,7 @@
 """The aggregator's contracts: the addresses, the deployment and the calls.
 
-A key is only used to deploy them, at its nonces 0 to 3. So their addresses are the same on every chain and machine, and
-demo/catalogue.json can list them.
+One key deploys these contracts, at its nonces 0 to 3, and is not used for anything else. So the contracts have the same
+addresses on every chain and machine, and demo/catalogue.json can list them.
 """
 
 from collections.abc import Sequence
@@ -54,8 +54,8 @@ SWAP_COMPLETED = (
 def deploy_local_router(rpc_url: str, holder: str, whole_tokens: int) -> None:
     """Deploy the contracts to their constant addresses and fund them, if they don't exist yet.
 
-    `holder` gets this amount of USDT and EURC once. USDC and DAI must exist. Raises ChainRefusal if the key has been
-    used for anything else.
+    On a new chain, `holder` gets `whole_tokens` of USDT and of EURC. USDC and DAI must exist. Raises ChainRefusal if
+    the key was used for anything else.
     """
     owner = Account.from_key(KEY).address
     if rpc(rpc_url, "eth_getCode", EXECUTOR, "latest") == "0x":
@@ -137,10 +137,7 @@ def packed_data(
     arriving_token: str,
     arriving: int,
 ) -> bytes:
-    """Return the call data of the packed function.
-
-    The call data contains 8 bytes of the quote's id. If `token` is None, it is the native coin.
-    """
+    """Return the call data of the bridge's packed function. If `token` is None, the call pays native coin."""
     name = "ERC20Packed" if token else "NativePacked"
     taken = [_address(token), amount.to_bytes(16)] if token else []
     parts = [
@@ -179,7 +176,7 @@ def swap_data(
 
 @dataclass(frozen=True)
 class Move:
-    """One delivery on an EVM chain. The token has its address in LI.FI's API."""
+    """One delivery on an EVM chain. `token` is the token's address in LI.FI's API."""
 
     transaction_id: bytes
     token: str

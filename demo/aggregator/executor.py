@@ -33,14 +33,14 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Seen:
-    """The position up to which each chain was read."""
+    """Which blocks and transactions of the chains were read already."""
 
     blocks: dict[int, int] = field(default_factory=dict)
     signatures: set[str] = field(default_factory=set)
 
 
 class Executor(threading.Thread):
-    """A thread. Only this thread spends from the treasury."""
+    """The thread that finds payments and delivers. No other thread spends from the treasury."""
 
     def __init__(self, places: Places, book: Book, switches: Switches, *, pause: float) -> None:
         super().__init__(name="executor", daemon=True)
@@ -68,7 +68,10 @@ class Executor(threading.Thread):
                 self._book.wait_for_change(1.0)
 
     def forget(self) -> None:
-        """Finish the round, and remove all swaps. Undelivered ones are never delivered."""
+        """Wait for the end of the current round, and remove all swaps.
+
+        Swaps that are not delivered yet are never delivered.
+        """
         with self._working:
             self._book.forget()
 
@@ -103,7 +106,7 @@ class Executor(threading.Thread):
 
     def _look_at_router(self, place: Place) -> None:
         head = int(rpc(place.url, "eth_blockNumber"), 16)
-        # After a reset, the chain has fewer blocks than were read.
+        # If the chain was reset, it has fewer blocks than this thread has read.
         first = max(0, min(head, self._seen.blocks.get(place.id, head - 100)) - REORGANISATION)
         wanted = {"address": contracts.ROUTER, "fromBlock": hex(first), "toBlock": hex(head)}
         for entry in rpc(place.url, "eth_getLogs", wanted):
@@ -132,7 +135,10 @@ class Executor(threading.Thread):
         self._book.change(swap, taken_by=taken_by, taken_at=moment, delivery=delivery, kind=kind)
 
     def _try_to_serve(self, swap: Swap) -> None:
-        """Deliver all due swaps. A failing delivery doesn't delay the others. After a while, it is given up."""
+        """Deliver the swap.
+
+        If that fails, log and count the failure. After MOST_FAILURES, there is no further attempt.
+        """
         try:
             self._serve(swap, self._switches())
         except (requests.RequestException, ChainRefusal, LedgerRefusal) as error:
@@ -140,7 +146,7 @@ class Executor(threading.Thread):
             log.warning("%s could not be delivered: %s", swap.step_id, error)
 
     def _serve(self, swap: Swap, positions: Positions) -> None:
-        """Deliver as the switch selects."""
+        """Deliver in the way that the switch `delivery` selects."""
         how = positions.delivery
         if how == "none" or (how == "late" and time.time() - swap.seen_at < positions.delay_seconds):
             return

@@ -38,7 +38,7 @@ def invalid(message: str) -> Failure:
 
 
 def no_quote(code: str, tool: Tool) -> Failure:
-    """Return the error for a missing route. The format is the older one: a list of the tools' errors."""
+    """Return the error for a missing route. It has LI.FI's older format: a list with an error of each tool."""
     return Failure(
         404,
         1002,
@@ -56,7 +56,7 @@ def no_quote(code: str, tool: Tool) -> Failure:
 
 
 def failure(fault: str, positions: Positions) -> Failure | None:
-    """Return the error that the switch selects, or None if it selects none."""
+    """Return the error that the switch selects. Return None if its position is not an error."""
     match fault:
         case "no_quote":
             return no_quote(positions.tool_error, BRIDGE)
@@ -131,7 +131,7 @@ def faulty_status(swap: Swap | None, asked: str, book: Book, places: Places, pos
 
 
 def _lie(answer: Json, swap: Swap, book: Book, places: Places, positions: Positions) -> None:
-    """Change a correct status to say, falsely, that the swap is complete."""
+    """Change a correct status so that it falsely reports a completed swap."""
     target = places[swap.to_token.chain_id]
     answer |= {"status": "DONE", "substatus": "COMPLETED", "substatusMessage": "The transfer is complete."}
     receiving = answer["receiving"]

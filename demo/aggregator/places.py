@@ -78,7 +78,7 @@ class Places:
 
 
 def local_places(first_url: str, second_url: str, solana_url: str | None = None) -> Places:
-    """Return the local world's chains. Solana is left out if it can't run on this machine."""
+    """Return the local world's chains. Without `solana_url`, there is no Solana chain."""
     places = [
         _evm(anvil.CHAIN_ID, "loc", "Local Chain", first_url),
         _evm(HARBOUR_CHAIN_ID, "hbr", "Harbour Chain", second_url),

@@ -7,7 +7,7 @@ from demo.aggregator.places import EVM, Place, Token
 
 LEAST_VALUE = Decimal("0.05")
 MOST_VALUE = Decimal(1_000_000)
-# The router's calls use 33,000 to 65,000 gas.
+# The gas of a swap's transaction, as an estimate: the router's calls use 33,000 to 65,000.
 _GAS = 75_000
 _LAMPORTS = 5_000
 _EVM_BRIDGE_FEE = 4 * 10**13
@@ -41,17 +41,14 @@ class Amounts:
 
 
 def tool_for(source: Place, target: Place, order: str) -> Tool:
-    """Return the tool for a route.
-
-    On one chain, it is an exchange. Between two chains, it is a cheap or a fast bridge.
-    """
+    """Return the tool for a route."""
     if source.id == target.id:
         return EXCHANGE
     return EXPRESS if order == "FASTEST" else BRIDGE
 
 
 def by_output(source: Token, target: Token, least: int, slippage: Decimal, fee: Decimal) -> Amounts:
-    """Return the amount to pay. Even with maximum slippage, at least `least` arrives."""
+    """Return the amount that the customer must pay, so that at least `least` arrives even with maximum slippage."""
     with localcontext() as context:
         context.prec = 80
         expected = _up(least / (1 - slippage))

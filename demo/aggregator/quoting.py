@@ -38,7 +38,10 @@ class NoQuote(Exception):
 
 @dataclass(frozen=True)
 class Question:
-    """A validated quote request. Either `taken` or `least` is set, in base units."""
+    """A validated quote request.
+
+    It sets either the amount to pay (`taken`) or the amount that must arrive (`least`), in base units.
+    """
 
     source: Place
     target: Place
@@ -125,7 +128,7 @@ def new_id(source: Place) -> bytes:
 
 
 def stranger(place: Place) -> str:
-    """Return an unrelated account on this chain."""
+    """Return an account on this chain that has nothing to do with the swap."""
     return STRANGER if place.kind == EVM else SOLANA_STRANGER
 
 
@@ -144,7 +147,7 @@ def _amounts(question: Question, tool: Tool) -> Amounts:
 
 
 def _paid(question: Question, positions: Positions) -> str:
-    """Return the account that the executor will really pay."""
+    """Return the account that the executor pays. If a switch says so, that is not the requested recipient."""
     is_crooked = positions.quote in ("other_recipient", "other_receiver_in_call")
     return stranger(question.target) if is_crooked else question.recipient
 

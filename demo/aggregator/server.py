@@ -1,4 +1,4 @@
-"""Start the aggregator. Tests start it in their own process. `__main__.py` is the program."""
+"""Start the aggregator. Tests use this module to start it in the test process. `make run` starts `__main__.py`."""
 
 import logging
 import threading
@@ -55,7 +55,10 @@ class Aggregator:
 
 
 def prepare(places: Places, holder: str = anvil.WALLET_ADDRESS) -> None:
-    """Deploy the contracts and fund the stock on every chain, if that was not done before. USDC and DAI must exist."""
+    """On each chain, deploy the aggregator's contracts and fund its stock of tokens, if that was not done before.
+
+    USDC and DAI must exist.
+    """
     for place in places.all:
         if place.kind == EVM:
             contracts.deploy_local_router(place.url, holder, HOLDER_BALANCE)

@@ -82,7 +82,7 @@ class UnknownSwitch(ValueError):
 class Positions:
     """The switches' state.
 
-    The next `quote_times` quotes misbehave. Then quotes are honest again. None means all quotes.
+    The next `quote_times` quotes misbehave, and later quotes are honest again. If it is None, all quotes misbehave.
     """
 
     quote: str = HONEST

@@ -14,8 +14,8 @@ struct PackedUserOperation {
     bytes signature;
 }
 
-/// An EntryPoint without deposits and gas accounting. The contract first validates all operations, and then runs each
-/// separately. If an operation fails, only its own effects are reverted.
+/// An EntryPoint without deposits and gas accounting. It first validates all operations of a bundle, and then executes
+/// them one by one. If an operation fails, only the effects of this operation are reverted.
 contract EntryPointLike {
     event UserOperationEvent(
         bytes32 indexed userOpHash,
@@ -115,7 +115,7 @@ contract AccountLike {
     }
 }
 
-/// Forwards a bundle, also with trailing bytes. The wrapper emits the same events for operations as the EntryPoint.
+/// Forwards the bundle in `genuine` to an EntryPoint. But it emits an EntryPoint's events for the operations in `ops`.
 contract EntryPointWrapper {
     address public immutable entryPoint;
     bytes internal genuine;
@@ -134,7 +134,7 @@ contract EntryPointWrapper {
         entryPoint = entryPoint_;
     }
 
-    /// Runs the operations in `genuine`, not those in `ops`.
+    /// Executes the operations in `genuine` instead of those in `ops`.
     function handleOps(PackedUserOperation[] calldata ops, address payable) external {
         (bool done, ) = entryPoint.call(genuine);
         require(done);

@@ -14,8 +14,8 @@ contract DemoAccount {
 
     /// The result of ERC-1271 for a valid signature.
     bytes4 internal constant VALID = 0x1626ba7e;
-    /// Half the order of secp256k1. For each signature there is a second, equal one. Only the one with the lower value
-    /// is accepted.
+    /// Half the order of secp256k1. Each signature has a second form that is also valid. Only the form with the lower
+    /// value is accepted.
     uint256 internal constant MOST_S = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0;
 
     receive() external payable {}

@@ -3,7 +3,7 @@ pragma solidity ^0.8.20;
 
 import {TestToken} from "./TestToken.sol";
 
-/// A token that keeps 1 % of each transfer. So less arrives than the amount in the call.
+/// A token that keeps 1 % of each transfer. So the recipient gets less than the amount in the call.
 contract FeeToken is TestToken {
     address public immutable collector;
 
@@ -21,7 +21,8 @@ contract FeeToken is TestToken {
     }
 }
 
-/// A token that logs the whole transfer and, in the same call, a fee that the recipient pays.
+/// A token with a fee for the recipient. It logs the transfer of the whole amount and, in the same call, a transfer of
+/// the fee from the recipient.
 contract ArrivalFeeToken is TestToken {
     address public constant COLLECTOR = address(0xFEE);
 
@@ -37,8 +38,8 @@ contract ArrivalFeeToken is TestToken {
     }
 }
 
-/// A token that stores shares. The token logs the amount in the call, but because of rounding, up to one unit less
-/// arrives.
+/// A token that stores shares instead of amounts. It logs the amount in the call. Because of rounding, the recipient
+/// may get one unit less.
 contract SharesToken is TestToken {
     uint256 internal constant UNITS = 7;
     uint256 internal constant SHARES = 5;

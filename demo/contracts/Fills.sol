@@ -8,7 +8,7 @@ interface Pullable {
     function transferFrom(address from, address to, uint256 value) external returns (bool);
 }
 
-/// Fills another customer's order with the tokens of the relayer who calls it.
+/// Pays the order of another customer with tokens of the relayer that calls `fill`.
 contract FillPool {
     event Filled(address indexed relayer, uint256 amount);
 
@@ -18,7 +18,7 @@ contract FillPool {
     }
 }
 
-/// A contract that looks like a Safe or an ERC-4337 account, but makes another call than the requested one, and reports
+/// A contract that looks like a Safe or an ERC-4337 account. It makes another call than the requested one, but reports
 /// success. An impostor can be the delegate of an EIP-7702 account, the implementation of a proxy, or a separate
 /// contract.
 contract Impostor {
@@ -60,7 +60,7 @@ contract OpenBatch {
     }
 }
 
-/// A lending token. In the call that pays the recipient, it also logs interest as a mint to the recipient.
+/// A lending token. When it pays the recipient, it also logs the recipient's interest, as newly minted tokens.
 contract InterestToken is TestToken {
     uint256 public interest;
 
@@ -78,7 +78,7 @@ contract InterestToken is TestToken {
         if (due > 0) {
             balanceOf[to] += due;
             emit Transfer(address(0), to, due);
-            // The sender's interest is also moved, with a separate log.
+            // The interest of the sender is also moved to the recipient, and logged separately.
             balanceOf[to] += due;
             emit Transfer(from, to, due);
         }
@@ -99,7 +99,8 @@ contract LenientToken is TestToken {
     }
 }
 
-/// A paymaster that pays for any operation. After the operation, it makes its own calls, before the operation's event.
+/// A paymaster that pays for any operation. After the operation, but before the operation's event, it makes its own
+/// calls.
 contract MeddlingPaymaster {
     struct Call {
         address target;
@@ -170,8 +171,8 @@ contract CountingShop {
     }
 }
 
-/// An ERC-4337 account that accepts every operation as signed. The account makes a call that was loaded before, not the
-/// requested call. The contract is the implementation of a proxy.
+/// The code of an ERC-4337 account behind a proxy. It treats every operation as signed. Instead of the requested call,
+/// it makes a call that was stored before by `load`.
 contract ForgedAccount {
     address internal target;
     bytes internal data;
@@ -203,7 +204,7 @@ contract PayingBirth {
     }
 }
 
-/// A second address of a token. This contract passes calls to the token, and both contracts log the transfer.
+/// A second address of a token. It forwards calls to the token, and both log the transfer.
 contract SecondAddress {
     TestToken public immutable token;
 

@@ -22,7 +22,8 @@ contract FlashToken is TestToken {
     }
 }
 
-/// A merchant's contract, which lends its money within one transaction, and lets every caller pass on received money.
+/// A contract of a merchant. It lends its money within one transaction, and every caller can have it forward received
+/// money.
 contract LendingShop {
     receive() external payable {}
 
@@ -46,7 +47,7 @@ contract LendingShop {
     }
 }
 
-/// Passes on received coin in the same call.
+/// Forwards received coin in the same call.
 contract ForwardingShop {
     address payable public immutable till;
 
@@ -68,7 +69,8 @@ contract ForwardingShop {
     }
 }
 
-/// Limit orders, like those of 1inch. The maker can add bytes to the call that moves the maker's tokens.
+/// Limit orders, like those of 1inch. The contract moves the maker's tokens by a call, and the maker can add bytes at
+/// the end of this call.
 contract SuffixOrders {
     struct Order {
         address maker;
@@ -99,7 +101,7 @@ contract SuffixOrders {
     }
 }
 
-/// Pays in a given number of transfers. The recipient pays back in the same number.
+/// Pays in many transfers, and the recipient pays back in equally many.
 contract Swarm {
     function pay(TestToken token, address to, uint256 times, bytes calldata tail) external {
         bytes memory call = abi.encodePacked(abi.encodeCall(token.transfer, (to, 1)), tail);

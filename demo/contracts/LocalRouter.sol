@@ -28,9 +28,10 @@ library Moves {
     }
 }
 
-/// Replaces a routing provider's contract in the local world, with the functions of LI.FI's. The calls of a bridge,
-/// also in packed form, take the customer's money and log the id for the executor. Swaps on one chain pay out of this
-/// contract's own stock. The rate is in the call. So use this contract only on local chains.
+/// In the local world, this contract replaces a routing provider's contract. It has the functions of LI.FI's contract.
+/// The functions for bridges, including the packed ones, take the customer's money, and log the id of the quote for the
+/// executor. Swaps on one chain pay from this contract's own tokens. The caller sets the rate, so use this contract
+/// only on local chains.
 contract LocalRouter {
     struct BridgeData {
         bytes32 transactionId;
@@ -87,7 +88,7 @@ contract LocalRouter {
 
     receive() external payable {}
 
-    /// Takes `minAmount` of the token. The rest of the call's value is the bridge's fee.
+    /// Takes `minAmount` of the token. Other native coin in the call is the bridge's fee.
     function startBridgeTokensViaRelay(BridgeData calldata bridgeData, RelayData calldata relayData)
         external
         payable
@@ -150,7 +151,8 @@ contract LocalRouter {
         _swap(transactionId, integrator, referrer, receiver, minAmountOut, swapData);
     }
 
-    /// `swapData.callData` has the amount that the exchange pays. A real one would have the call of the exchange.
+    /// `swapData.callData` contains the amount that the exchange pays. In a real contract, it would contain the call of
+    /// the exchange.
     function _swap(
         bytes32 transactionId,
         string calldata integrator,

@@ -32,7 +32,7 @@ contract LookAlikeLogs is TestToken {
         TestToken(name_, symbol_, decimals_)
     {}
 
-    /// Like an ERC-721 token, with the amount as a fourth topic.
+    /// Log the transfer like an ERC-721 token, with the amount as a fourth topic.
     function transferNumbered(address to, uint256 value) external {
         bytes32 topic = Transfer.selector;
         assembly {
@@ -44,7 +44,7 @@ contract LookAlikeLogs is TestToken {
         emit Hidden(msg.sender, to, value);
     }
 
-    /// The value is at the end of `length` bytes.
+    /// Log the transfer with `length` bytes of data, which contain the value.
     function transferSized(address to, uint256 value, uint256 length) external {
         bytes32 topic = Transfer.selector;
         assembly {

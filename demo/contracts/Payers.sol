@@ -28,14 +28,14 @@ contract BatchPayer {
         revert();
     }
 
-    /// The call has a value, but nothing is moved, because the code of `target` runs here.
+    /// The call has a value, but no coin moves to `target`, because a delegate call runs its code in this contract.
     function borrow(address target, bytes calldata data) external payable {
         (bool done, ) = target.delegatecall(data);
         require(done);
     }
 }
 
-/// Leaves its coin to an address when it is destroyed, or keeps it.
+/// Destroys itself, and leaves its coin to `heir`. If `heir` is this contract itself, it keeps the coin.
 contract Legacy {
     receive() external payable {}
 
@@ -44,7 +44,8 @@ contract Legacy {
     }
 }
 
-/// Moves tokens of accounts that have approved it. The given reference follows the arguments of the call.
+/// Moves tokens of accounts that have approved it. After the arguments of its call to the token, it adds the given
+/// reference.
 contract Router {
     function pay(Token token, address from, address to, uint256 value, bytes calldata tail) external {
         (bool done, ) = address(token).call(

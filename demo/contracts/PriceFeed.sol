@@ -23,12 +23,12 @@ contract PriceFeed {
         updatedAt = updatedAt_;
     }
 
-    /// Begin a round with the price of the last one.
+    /// Begin a new round that has the price of the last round.
     function skip() external {
         round += 1;
     }
 
-    /// Let each call for the price revert.
+    /// If `isBroken_`, revert each call that reads the price.
     function breakDown(bool isBroken_) external {
         isBroken = isBroken_;
     }

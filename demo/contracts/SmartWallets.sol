@@ -60,7 +60,7 @@ contract SafeLike {
         return signer(digest, signature) == owner ? this.isValidSignature.selector : bytes4(0xffffffff);
     }
 
-    /// Reads the first 65 bytes, and ignores all others.
+    /// Read the signature from the first 65 bytes, and ignore the other bytes.
     function signer(bytes32 hash, bytes memory signatures) internal pure returns (address) {
         bytes32 r;
         bytes32 s;
@@ -97,7 +97,8 @@ contract SafeProxy {
     }
 }
 
-/// Makes several calls. A wallet delegates to it. Each call is packed: operation, address, value, length and data.
+/// Makes several calls for a wallet that delegates to this contract. Each call is packed: operation, address, value,
+/// length and data.
 contract MultiSend {
     function multiSend(bytes memory transactions) external payable {
         uint256 offset = 0;

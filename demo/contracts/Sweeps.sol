@@ -41,7 +41,7 @@ abstract contract Troublesome {
         while (kind == Trouble.BURN_GAS) {}
         if (kind == Trouble.CALL_BACK && callsBack < 3) {
             ++callsBack;
-            // A failed call back must not end the sweep, because the attack should go on.
+            // If the call back fails, go on with the attack instead of ending the sweep.
             (bool done, ) = target.call(callBack);
             done;
         }
@@ -55,7 +55,7 @@ contract TroublesomeRecipient is Troublesome {
     }
 }
 
-/// Attacks before each transfer.
+/// A token that attacks before each transfer.
 contract TroublesomeToken is TestToken, Troublesome {
     constructor(string memory name_, string memory symbol_, uint8 decimals_)
         TestToken(name_, symbol_, decimals_)

@@ -1,6 +1,7 @@
 """Deploy the code that the demo wallet's account delegates to for atomic batches (EIP-7702).
 
-A key is only used to deploy it, at nonce 0. So the address is the same on every chain and machine.
+One key deploys the contract, at its nonce 0, and is not used for anything else. So the contract's address is the same
+on every chain and machine.
 """
 
 from eth_account import Account

@@ -67,7 +67,7 @@ def balance(rpc_url: str, token: str, holder: str) -> int:
 
 
 def deploy_local_tokens(rpc_url: str, holder: str) -> bool:
-    """Deploy USDC and DAI to their constant addresses, and mint some of both for `holder`, if they don't exist yet.
+    """If USDC or DAI doesn't exist yet, deploy it to its constant address, and mint some of it for `holder`.
 
     Return True if anything was missing, as on a new chain. Raises ChainRefusal if the deployer's key has been used for
     anything else.
@@ -88,7 +88,7 @@ def deploy_local_tokens(rpc_url: str, holder: str) -> bool:
 def renew_local_tokens(rpc_url: str) -> None:
     """Update the code of the local tokens, on a chain from an earlier version of the local world.
 
-    Balances stay, because inherited variables are first in a contract's storage.
+    Balances don't change, because a contract's storage begins with the inherited variables.
     """
     for constant, artifact, name, symbol, decimals in _DEPLOYMENTS:
         creation = "0x" + (_bytecode(artifact) + _token_arguments(name, symbol, decimals)).hex()
@@ -139,7 +139,7 @@ def _mined(rpc_url: str, transaction_hash: str) -> dict[str, Any]:
         if receipt is not None:
             return receipt
         if mines_at_once:
-            time.sleep(0.005)  # a block will come by itself; another one would be a confirmation
+            time.sleep(0.005)  # the node mines by itself; an additional block would count as a confirmation
         else:
             rpc(rpc_url, "evm_mine")  # mine now, instead of waiting for the next block
     raise ChainRefusal(f"The transaction {transaction_hash} was not mined within 30 s.")

@@ -13,7 +13,7 @@ from demo.rates.feeds import deploy_feeds, write_feeds
 from demo.rates.market import Market
 from demo.reading import Reader
 
-# The interval is well within the catalogue's heartbeat of one day.
+# According to the catalogue, feeds are updated at least once a day. This interval is much shorter.
 REFRESHED_EVERY_SECONDS = 3600.0
 
 

@@ -11,7 +11,8 @@ from flask import Flask, Response, jsonify, request
 from demo.contracts.deploy import ChainRefusal
 from demo.rates.market import FAULTS, FROZEN_FOR, PRICES, SOURCES, Market, Positions, UnknownSwitch
 
-# Coinbase trades dollars and USDC in one order book, and doesn't trade currencies against the dollar.
+# Coinbase has one order book for dollars and USDC, so there is no USDC-USD. It has no pairs of a currency and the
+# dollar either.
 COINBASE = {f"{code}-USD" for code in ("BTC", "DAI", "ETH", "SOL", "USDT")} | {
     f"BTC-{code}" for code in ("EUR", "GBP")
 }
@@ -20,7 +21,10 @@ _KRAKENS_CODES = {"XBT": "BTC"}
 
 
 def create_app(market: Market, write: Callable[[Positions], None]) -> Flask:
-    """Create the application. `write` puts the feeds' prices on the chain."""
+    """Create the application.
+
+    After a change of the switches, it calls `write` to update the price feeds on the chain.
+    """
     app = Flask(__name__)
 
     @app.get("/products/<product>/ticker")

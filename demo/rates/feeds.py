@@ -1,6 +1,7 @@
 """The price feeds of the local world: three contracts on the first chain, at constant addresses.
 
-A key is only used to deploy them, at nonces 0 to 2. So demo/catalogue.json can list them.
+One key deploys these contracts, at its nonces 0 to 2, and is not used for anything else. So their addresses never
+change, and demo/catalogue.json can list them.
 """
 
 import threading
@@ -39,7 +40,7 @@ def deploy_feeds(rpc_url: str) -> None:
 
 
 def write_feeds(rpc_url: str, positions: Positions, *, now: float | None = None) -> None:
-    """Write prices to the feeds. The switches select them. Raises ChainRefusal."""
+    """Write the prices that the switches select to the feeds. Raises ChainRefusal."""
     with _one_writer:
         _write(rpc_url, positions, time.time() if now is None else now)
 

@@ -67,7 +67,7 @@ class Market:
             return self._positions
 
     def set(self, changed: Mapping[str, Any]) -> Positions:
-        """Change some of the switches. Raises UnknownSwitch. In that case, nothing changes."""
+        """Change some of the switches. Raises UnknownSwitch if one of them is invalid. Then no switch changes."""
         _check(changed)
         with self._lock:
             prices = {**self._positions.prices, **changed.get("prices", {})}

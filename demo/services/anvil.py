@@ -64,8 +64,8 @@ def start(
 
     Without `block_time` (seconds), each transaction is mined at once in its own block. The chain is read from the file
     `state`, and written to it each minute and at the end. The block `safe` is `slots_in_an_epoch` blocks behind the
-    head, and `finalized` twice as many. The log is beside the state, or in a temporary directory. Raises ServiceError
-    with the end of the log, or if the port is taken.
+    head, and the block `finalized` is twice as far behind. The log is in the directory of `state` or, without a
+    `state`, in a temporary directory. Raises ServiceError with the end of the log, or if the port is taken.
     """
     program = install()
     port = port or free_port()

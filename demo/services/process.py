@@ -89,9 +89,9 @@ def spawn(
 ) -> Child:
     """Start `command` with its output in `log`. The child has its own session, so Ctrl-C reaches only the parent.
 
-    The child is stopped when this process exits. On Linux, it is also stopped when this process is killed. There, it
-    already stops when the calling thread ends. So call this in a thread that lives long enough. Raises ServiceError if
-    the program is missing.
+    The child is stopped when this process exits. On Linux, the child is also stopped when this process is killed, and
+    when the thread that called this function ends. So call it in a thread that lives long enough. Raises ServiceError
+    if the program is missing.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     identity = {} if user is None else {"user": user, "group": user, "extra_groups": []}
@@ -150,7 +150,7 @@ def require_free(port: int) -> None:
 def is_free(port: int) -> bool:
     """Whether a server could now listen on `port` of the loopback interface."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # servers do so after a restart
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # servers set it, too
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:

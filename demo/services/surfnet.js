@@ -1,7 +1,7 @@
 // A private Solana chain: Surfnet, behind a proxy. Surfnet chooses its own ports and rejects batches of calls. The proxy
 // listens on a fixed port, and accepts batches, as real nodes do.
 //
-// node surfnet.js PORT WS_PORT SLOT_MS. Start it in the folder with Surfnet's package in node_modules.
+// node surfnet.js PORT WS_PORT SLOT_MS. The working directory must contain node_modules with Surfnet's package.
 "use strict";
 
 const http = require("node:http");

@@ -77,7 +77,7 @@ def create_app(
     def is_confirming(order: Order) -> bool:
         """Return whether Quittance has seen the payment.
 
-        The result only changes the page's text. It never marks an order as paid.
+        The result only changes the page's text, because only the webhook marks an order as paid.
         """
         if order.status != "awaiting" or not order.payment_request:
             return False
@@ -184,13 +184,13 @@ def create_app(
 
 
 def _asked(order: Order, good: Good) -> dict[str, Any]:
-    """Return the amount of the token, or the price that Quittance converts."""
+    """Return the payment request's field for the amount: `amount`, or a `price` that Quittance converts."""
     if good.currency:
         return {"price": {"currency": good.currency, "amount": order.amount}}
     return {"amount": order.amount}
 
 
 def _origin(address: str) -> str:
-    """Return the origin of the payment page. The shop's pages use no other origin except their own."""
+    """Return the origin of the payment page. Apart from this origin and their own, the shop's pages use no origin."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"

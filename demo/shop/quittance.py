@@ -11,8 +11,8 @@ TIMEOUT_SECONDS = 10
 class QuittanceError(Exception):
     """The API rejected a call, or could not be reached.
 
-    `code` is the API's error code (`amount_too_precise`, …), or `unreachable`. `request_id` is for questions to the
-    operators.
+    `code` is the API's error code (`amount_too_precise`, …), or `unreachable`. Mention the `request_id` if you contact
+    the operators.
     """
 
     def __init__(self, code: str, message: str, request_id: str = "") -> None:
@@ -54,7 +54,10 @@ class Quittance:
         return str(next(chain["name"] for chain in chains if chain["id"] == chain_id))
 
     def create_payment_request(self, fields: dict[str, Any], *, idempotency_key: str) -> dict[str, Any]:
-        """Create a payment request. A call with the same key and fields returns the same request."""
+        """Create a payment request.
+
+        A repeated call with the same idempotency key and fields returns the same request.
+        """
         answer = self._call("POST", "/api/payment-requests", fields, {"Idempotency-Key": idempotency_key})
         return cast(dict[str, Any], answer)
 

@@ -66,7 +66,8 @@ def sign(unsigned: str, key: Keypair) -> VersionedTransaction:
 def send_signed(url: str, transaction: VersionedTransaction, *, even_if_it_fails: bool = False) -> str:
     """Send a signed transaction. Wait until it is confirmed, and return its signature.
 
-    With `even_if_it_fails`, the node doesn't simulate it. So a failing transaction gets into a block.
+    With `even_if_it_fails`, the node doesn't simulate the transaction first. So even a transaction that fails gets into
+    a block.
     """
     options = {"encoding": "base64", "skipPreflight": even_if_it_fails, "preflightCommitment": "confirmed"}
     signature = rpc(url, "sendTransaction", base64.b64encode(bytes(transaction)).decode(), options)

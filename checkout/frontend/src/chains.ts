@@ -34,7 +34,7 @@ export class Chains {
   }
 }
 
-/** Read the networks from the page's data. Without that, there is only the request's own network. */
+/** Read the networks from the page's data. If the page has no such data, return only the request's own network. */
 export function readChains(data: HTMLElement | null, checkout: Checkout): Chains {
   return new Chains(data ? (JSON.parse(data.textContent ?? "[]") as Chain[]) : [], checkout.chain);
 }

@@ -1,7 +1,7 @@
 /**
- * The page inside a shop's page. The checkout sends the payment's status only to an origin that the merchant has
- * registered, and that has sent a greeting. Links open in the shop's window. The page also offers to open itself in a
- * new tab, because many wallets don't work in embedded pages.
+ * The page inside a shop's page. The checkout sends the payment's status to the shop's page if the merchant has
+ * registered its origin, and if the page has sent a greeting. Links open in the shop's window. The page also offers to
+ * open itself in a new tab, because many wallets don't work in embedded pages.
  */
 
 import { copy } from "./copy";
@@ -78,7 +78,10 @@ export class Embedding {
     return this.isClosable;
   }
 
-  /** The link to leave without paying closes the overlay. Other links to the shop open in its window. */
+  /**
+   * In an overlay, the link to leave without paying closes the overlay. Other links to the shop open in the shop's
+   * window.
+   */
   private lead(event: MouseEvent): void {
     const link = (event.target as Element).closest<HTMLAnchorElement>("a[href]");
     if (!link || link.target || event.defaultPrevented) return;

@@ -5,8 +5,7 @@ interface Family {
   readonly coinDecimals: number;
   readonly transactionHash: RegExp;
   /**
-   * If a block takes longer to become final, that is unusual. Ethereum takes a quarter of an hour, Solana a few
-   * seconds.
+   * The longest usual time until a block is final. Ethereum takes a quarter of an hour, Solana a few seconds.
    */
   readonly longFinalityMs: number;
 }

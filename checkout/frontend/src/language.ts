@@ -52,7 +52,10 @@ export function messageFor(kind: "failure" | "refusal" | "detail", code: string,
   return text.replace(LONG_HASH, "$1…$2");
 }
 
-/** A transaction's hash in a sentence. The page shows the hash in a box, so the sentence needs only its place. */
+/**
+ * A transaction's hash in a sentence. The sentence shows it shortened, because the page also shows the full hash in a
+ * box.
+ */
 const LONG_HASH = /\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b/gi;
 
 const FROM_RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
@@ -80,7 +83,7 @@ export function isolated(text: string): string {
   return dir === "rtl" || FROM_RIGHT_TO_LEFT.test(own) ? inMarks(own) : own;
 }
 
-/** Isolate an amount or symbol. `el` keeps the text between the marks from being translated. */
+/** Put an amount or symbol between invisible marks. `el` keeps text between these marks from being translated. */
 export function untranslated(text: string): string {
   return text ? inMarks(text.replace(TURNING, "")) : text;
 }

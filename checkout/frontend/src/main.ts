@@ -266,8 +266,8 @@ class CheckoutPage {
   }
 
   /**
-   * Submit the transaction that may have paid. The transaction doesn't count as this page's own: if it did not pay, the
-   * outcome of the batch is still unknown.
+   * Submit the transaction that may have paid, as if the customer had entered its hash. If it did not pay, the outcome
+   * of the batch is still unknown.
    */
   private batchEnded(batch: batches.Batch, hash: string | null): void {
     const { tone, text } = batchNotice(batch);
@@ -290,7 +290,7 @@ class CheckoutPage {
   private authorized({ routeId }: SignedTransfer, payment: Payment): void {
     this.outbox.authorized(routeId, payment.id);
     const { payments } = this.checkout;
-    // Shown until the next poll returns it.
+    // Show the new payment until the next poll returns it.
     if (!payments.some(({ id }) => id === payment.id)) this.checkout = { ...this.checkout, payments: [payment, ...payments] };
     this.signers.settle(routeId, null);
     this.poll.now();
@@ -300,7 +300,7 @@ class CheckoutPage {
   private unauthorized({ routeId }: SignedTransfer, error: ApiError): void {
     this.outbox.dropSigned(routeId);
     const isAnswered = this.signers.settle(routeId, error);
-    // Signed before the page was reloaded.
+    // The customer signed before a reload of the page, so no step of the flow waits for the response.
     if (!isAnswered && this.flow.step.at === "choose") this.flow.restart(this.flow.serverNotice(error));
     this.render();
   }

@@ -12,7 +12,7 @@ export function withoutMarks(text: string): string {
   return text.replace(MARKS, "");
 }
 
-/** The parts of a text, alternately outside and between marks. */
+/** Split a text at its marks. Even indexes have the parts outside of marks, odd indexes the parts between marks. */
 export function partsOf(text: string): string[] {
   return text.split(/\u2068([^\u2068\u2069]*)\u2069/);
 }

@@ -6,10 +6,10 @@ import type { Amount } from "./server/types";
 const SHORT_DIGITS = 6;
 const COST_DIGITS = 8;
 const ESTIMATE_DIGITS = 3;
-/** A row shows up to 999,999,999,999. */
+/** In a row, the whole part of a balance has at most this many digits. */
 const LONGEST_WHOLE = 12;
 const DECIMAL = /^\d+(\.\d+)?$/;
-/** The number of decimals with which values in US dollars are added. */
+/** Values in US dollars are added with this many decimal places. */
 const SCALE = 18;
 const CENT = 10n ** BigInt(SCALE - 2);
 
@@ -48,7 +48,8 @@ export function held(amount: Amount): string {
 }
 
 /**
- * Format an amount that a wallet needs, with as many digits as `held`. Round up, because less would not be enough.
+ * Format an amount that a wallet needs, with as many digits as `held` shows. Round up, because the rounded-down amount
+ * would not be enough.
  */
 export function needed(amount: Amount): string {
   const [whole = "0", fraction = ""] = roundedUp(amount).split(".");
@@ -74,7 +75,7 @@ function roundedUp(amount: Amount): string {
   return joined(digits.slice(0, point), digits.slice(point), Math.min(2, amount.decimals));
 }
 
-/** Format an estimate with three significant digits, or as its whole part if that has more digits. */
+/** Format an estimate with three significant digits. If the whole part has more digits, show all of them. */
 export function about(amount: Amount): string {
   const text = exact(amount);
   const [whole = "", fraction = ""] = text.split(".");

@@ -17,7 +17,7 @@ Object.assign(window, { checkoutModules: { "wallets/refusals": refusals, "wallet
 const place = byId("wallets");
 revealOwn();
 const { wants, address, continues, solana = "" } = place.dataset;
-/** Whether a button of a wallet leads to a signature, on this or the next page. */
+/** Whether the customer signs with the chosen wallet, on this page or on the next one. */
 const signs = wants === "signature" || continues !== undefined;
 const chain = JSON.parse(byId("chain-data").textContent ?? "") as Chain;
 const notice = el("p", { class: "notice", hidden: "" });

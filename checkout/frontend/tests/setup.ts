@@ -12,7 +12,8 @@ export function writePage(lang = "en", texts: object = messages): void {
 
 writePage();
 
-// The code under test listens for as long as its page lives, which is one test here.
+// The code never removes its listeners, because its page ends with them. Here, all tests share a page, so each test
+// removes them.
 const ends: (() => void)[] = [];
 for (const target of [window, document] as EventTarget[]) {
   const { addEventListener } = target;

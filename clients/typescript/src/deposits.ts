@@ -4,7 +4,9 @@ import { keccak256 } from "./keccak.js";
 /** The factory of deposit addresses, at the same address on every EVM chain. If a chain lacks it, deploy it there. */
 export const FACTORY = "0xc29d159942722399849F7575503fBd827902b879";
 
-/** The maximum gas of one sweep in a batch. The transaction must still have this much gas at its last sweep. */
+/**
+ * The maximum gas of one sweep in a batch. When the last sweep begins, the transaction must still have this much gas.
+ */
 export const GAS_PER_SWEEP = 300_000;
 
 // The init code of a forwarder, without the recipient at its end. Built from contracts/Forwarder.sol.

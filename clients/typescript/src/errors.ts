@@ -20,17 +20,17 @@ export interface ErrorFields {
 export class QuittanceError extends Error {
   /** The API's error code (`amount_too_precise`, …). Use it in your program. */
   readonly code: string | null;
-  /** The group of `code`. Use it if you don't know the code. */
+  /** The kind of error, such as `invalid_request_error`. Use it if your program doesn't know the `code`. */
   readonly type: string | null;
   /** The invalid field. */
   readonly param: string | null;
-  /** The request ID, for questions to the service's operators. */
+  /** The request ID. Mention it if you contact the service's operators. */
   readonly requestId: string | null;
   /** All invalid fields. */
   readonly details: ErrorDetail[];
   /** The HTTP status, or null if there was no response. */
   readonly status: number | null;
-  /** How many seconds to wait, by the service. */
+  /** The number of seconds to wait before a retry, as the service says. */
   readonly retryAfter: number | null;
 
   constructor(message: string, fields: ErrorFields = {}) {

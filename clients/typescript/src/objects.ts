@@ -74,7 +74,7 @@ export interface Chain {
 
 /**
  * A token of a chain. Ids differ between deployments, so look up the id by the contract address. The chain's coin has
- * an empty one.
+ * an empty contract address.
  */
 export interface Token {
   id: number;
@@ -116,7 +116,7 @@ export interface Value {
   amount: string;
   rate: string;
   observed_at: string;
-  /** The rate was observed more than two minutes after the completion. */
+  /** Whether the rate was observed more than two minutes after the completion. */
   estimated: boolean;
 }
 
@@ -249,7 +249,7 @@ export interface PaymentRequest {
   amount_paid: Amount;
   amount_remaining: Amount;
   amount_overpaid: Amount;
-  /** The verified amount that refunds returned to the customer. */
+  /** The amount that the customer got back by refunds, as verified on the chain. */
   amount_refunded: Amount;
   /** The amount that open refunds reserve. */
   amount_refund_open: Amount;
@@ -351,7 +351,7 @@ export interface PaymentEventObject {
   payment_link: string | null;
   /** The sandbox simulated the payment or refund. No money moved. */
   is_simulated: boolean;
-  /** Only in `payment.failed` and `refund.failed`. */
+  /** Present only in `payment.failed` and `refund.failed`. */
   failure_code?: string | null;
   failure_message?: string | null;
   /** Only in `payment.reorged`. False if the transaction is in the chain again. */

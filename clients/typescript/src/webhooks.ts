@@ -100,7 +100,7 @@ function parse(header: string | null | undefined): { timestamp: string; digests:
   return { timestamp, digests };
 }
 
-/** Compares all pairs in constant time, even after a match. */
+/** Compares each signature with each key in constant time, and doesn't stop at the first match. */
 function isSigned(timestamp: string, body: Uint8Array, secrets: readonly string[], digests: Buffer[]): boolean {
   let matches = 0;
   for (const secret of secrets) {

@@ -10,7 +10,7 @@ export async function types(client: Client): Promise<void> {
   await client.paymentRequests.create({ amount: "1", token_id: 2, chain_id: 8453 });
   // @ts-expect-error there is no such field
   await client.paymentRequests.create({ ...order, amount: "1", amonut: "1" });
-  // @ts-expect-error amounts come back as strings, too
+  // @ts-expect-error amounts in responses are also strings
   made.amount_paid.raw satisfies number;
   for await (const each of client.paymentRequests.list({ status: "active" })) each.status satisfies string;
   (await client.deliveries.list({ status: "failed" })).data[0]?.next_attempt_at satisfies string | null | undefined;

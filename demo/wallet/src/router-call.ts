@@ -1,7 +1,7 @@
 import { decodeFunctionData, hexToBytes, parseAbi, zeroAddress, type Address, type Hex } from "viem";
 import { toBase58 } from "../../../checkout/frontend/src/solana/base58";
 
-/** A call to a routing provider's contract, with the amount of the token and the recipient. */
+/** A decoded call to a routing provider's contract. */
 export interface RouterCall {
   title: string;
   /** Null for the chain's coin. */

@@ -10,7 +10,10 @@ export interface Summary {
   counterparty: { label: string; address: string } | null;
   /** The token's contract or mint. */
   contract: string | null;
-  /** For a provider's contract: the final recipient, the chain, and the bridge's fee in native coin. */
+  /**
+   * If the call is to a provider's contract: the final recipient, the destination chain, and the bridge's fee in native
+   * coin.
+   */
   arrives?: { at: string; on: string; bridgeFee: string | null };
   /** Further transfers, with their recipients. */
   besides?: { value: string; to: string };
@@ -30,7 +33,7 @@ export interface Summary {
   warning: string | null;
 }
 
-/** An amount with more digits has a smaller font, so that it fits on one line. */
+/** An amount with more digits than this has a smaller font, so that it fits on one line. */
 const LONG_AMOUNT = 12;
 
 interface Row {
@@ -229,7 +232,7 @@ function table(rows: Row[]): HTMLElement {
   );
 }
 
-/** A long value in two halves, so that the line always breaks in the middle. */
+/** Split a long value into two halves, so that the line breaks in the middle. */
 function code(value: string): HTMLElement {
   const half = Math.ceil(value.length / 2);
   return element("code", element("span", value.slice(0, half)), element("span", value.slice(half)));

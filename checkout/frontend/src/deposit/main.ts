@@ -18,7 +18,7 @@ export { requestAddress } from "./request";
 
 const NAME = "deposit";
 
-/** `underWay`: the payments under way, which don't cover the remaining amount. */
+/** `underWay`: the payments under way. Together, they are less than the remaining amount. */
 export function depositScreen(address: string, checkout: Checkout, underWay: readonly Payment[], back: () => void): Screen {
   const left = leftToSend(checkout, underWay) ?? checkout.amount_remaining;
   const { chain, token, merchant } = checkout;
@@ -63,7 +63,7 @@ export function depositScreen(address: string, checkout: Checkout, underWay: rea
   );
 }
 
-/** A fact with a button that copies its value. */
+/** A row with a name, a value, and a button that copies the value. */
 function copyRow(name: string, label: string, value: HTMLElement, unit = ""): HTMLElement {
   const pressed = el("button", { type: "button", class: "copy", "data-copy": value.id, "aria-label": label }, words.copy);
   const shown = el("span", {}, value, " ", unit && el("bdi", {}, unit), " ", pressed);

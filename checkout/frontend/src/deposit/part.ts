@@ -5,6 +5,6 @@ import type { Amount, Checkout, Payment } from "../server/types";
 
 export interface DepositPart {
   leftToSend(checkout: Checkout, underWay: readonly Payment[]): Amount | null;
-  /** `underWay`: the payments under way, which don't cover the remaining amount. */
+  /** `underWay`: the payments under way. Together, they are less than the remaining amount. */
   depositScreen(address: string, checkout: Checkout, underWay: readonly Payment[], back: () => void): Screen;
 }

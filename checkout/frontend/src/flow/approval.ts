@@ -20,9 +20,12 @@ export interface ApprovalResult {
 }
 
 const POLL_MS = 1_500;
-/** A transaction that was sped up gets another hash. The wallet can't find it, so the server is polled too. */
+/**
+ * If the customer speeds up the approval, its hash changes, and the wallet can't find the old one. So the server is
+ * polled too, once in this many polls.
+ */
 const POLLS_PER_CHECK = 10;
-/** The same for wallets that can't report receipts. */
+/** For wallets that can't report receipts, the server is polled more often. */
 const POLLS_WITHOUT_WALLET = 4;
 const SETTLING_CHECKS = 8;
 const SETTLING_MS = 2_000;
@@ -124,7 +127,7 @@ export class ApprovalFlow {
       if (isFurther(now, before)) return now;
       await pause(SETTLING_MS);
     }
-    // The allowance has not changed. The customer may have allowed the same part again.
+    // The allowance has not changed. It may be too low because the customer chose the same low amount again.
     if (current()) this.flow.review(reviewed, isZero(now.allowance) ? info(words.notices.approvalUnseen) : partNotice(now));
     return null;
   }

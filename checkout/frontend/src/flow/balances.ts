@@ -1,6 +1,6 @@
 /**
- * The tokens that the connected wallet can pay with. Two requests load these tokens. The first one loads the most
- * useful tokens.
+ * The tokens that the connected wallet can pay with. The first of two requests loads the tokens that customers use
+ * most, and the second one loads all others.
  */
 
 import { isZero, larger } from "../money";
@@ -23,7 +23,7 @@ export class Balances {
   isLoading = false;
   /** Whether at least one of the requests failed. */
   isIncomplete = false;
-  /** Increases with each change. */
+  /** A counter that increases with each change of the balances. */
   version = 0;
   private isLoaded = false;
   private readonly heldTokens = new Map<string, Held>();
@@ -85,8 +85,9 @@ export class Balances {
   }
 
   /**
-   * The requested token comes first. Other tokens are sorted by these criteria, in order: sufficient balance, the
-   * requested token's symbol, in the catalogue, value in US dollars, on the request's chain, symbol.
+   * The requested token comes first. Then come tokens with a sufficient balance, before the others. Within each group,
+   * these come first: tokens with the requested symbol, tokens of the catalogue, higher values in US dollars, tokens on
+   * the request's chain. All others are in the order of their symbols.
    */
   options(canHoldRequested: boolean): Option[] {
     const options = [...this.heldTokens.values()].map((held) => this.option(held));

@@ -49,8 +49,8 @@ export class Batching {
   }
 
   /**
-   * Pay by a batch if possible. `isDue` checks right before the prompt that the payment is still due. If it isn't, it
-   * shows that.
+   * Pay by a batch if possible. Right before the prompt, `isDue` checks that the payment is still due. If it is no
+   * longer due, `isDue` shows why.
    */
   async run(reviewed: Reviewed, isDue: () => Promise<boolean>, current: () => boolean): Promise<Outcome> {
     const { account, option, route } = reviewed;
@@ -114,7 +114,7 @@ export class Batching {
     } catch (error) {
       const refusal = refusalOf(error);
       const isUnsent = UNSENT.includes(refusal);
-      // After another failure, the wallet may have sent the batch. So its id stays stored.
+      // After any other failure, the wallet may have sent the batch. So the id of the batch stays stored.
       if (isUnsent) {
         events.batchDropped(sent.id);
         events.promptAnswered(prompt);
@@ -140,7 +140,7 @@ export class Batching {
   }
 }
 
-/** During a deployment, a server of an earlier release may respond with the second code. */
+/** The server's codes if it can't build a batch. A server of an earlier release responds with the second code. */
 const UNAVAILABLE: readonly string[] = ["batch_unavailable", "parameter_unknown"];
 /** After these refusals, nothing was sent. */
 const UNSENT: readonly string[] = ["rejected", "unauthorized", "unsupported", "batch_refused", "upgrade_refused"];

@@ -30,7 +30,7 @@ export function isSame({ chainId, token }: Choice, option: Option): boolean {
   return option.chainId === chainId && option.token.contract_address === token;
 }
 
-/** Use the last tag: the cheapest or fastest route may also be `recommended`, and that tag comes first. */
+/** Return the last tag. If the cheapest or fastest route is also `recommended`, that tag is the first one. */
 export function tagOf({ tags }: Route): string {
   return tags[tags.length - 1] ?? "";
 }

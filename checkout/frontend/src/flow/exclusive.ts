@@ -12,7 +12,7 @@ export class Exclusive {
 
   /** Run the work and return true. If another tab is still working, return false and don't run it. */
   async run(work: () => Promise<void>): Promise<boolean> {
-    // The customer may have left a prompt that is still open. So this tab itself can start again.
+    // This tab can start again while it holds the lock, because the customer may have left a prompt that is still open.
     if (this.running === 0 && !(await this.acquire())) return false;
     this.running += 1;
     try {

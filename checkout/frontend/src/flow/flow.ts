@@ -16,7 +16,7 @@ import { RouteCache } from "./route-cache";
 import type { Means, PromptKind, Stage } from "./stage";
 import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } from "./states";
 
-/** The part of the script for a connected wallet that the flow uses. The script also contains screens. */
+/** The exports of the script for a connected wallet that the flow uses. The script also exports screens. */
 interface PayPart {
   Batching: typeof Batching;
   Paying: typeof Paying;
@@ -48,8 +48,8 @@ export class Flow implements Stage {
   private readonly openPrompts: Record<PromptKind, number> = { payment: 0, other: 0 };
   private turn = 0;
   /**
-   * Whether the page has shown this wallet's tokens. If it first showed the review of the requested token,
-   * `reviewedFirst` is that token.
+   * Whether the page has shown the list of this wallet's tokens. If the page showed the review of the requested token
+   * before the list, `reviewedFirst` is that token.
    */
   private hasShownTokens = false;
   private reviewedFirst: Option | null = null;
@@ -228,7 +228,10 @@ export class Flow implements Stage {
     return this.hasShownTokens || !option.isRequested;
   }
 
-  /** Load routes for the chosen token. Review the route with the tag, or the recommended one if there is none. */
+  /**
+   * Load routes for the chosen token. Review the route with the tag `tag`. If there is none, review the recommended
+   * route.
+   */
   async quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag = ""): Promise<void> {
     const { wallet, account, option } = chosen;
     this.means.events.chose(choiceOf(option));
@@ -243,7 +246,7 @@ export class Flow implements Stage {
       this.review({ wallet, account, option, route, routes }, notice);
       this.means.events.chose(choiceOf(option, route));
       if (route.type !== "direct") void this.batching?.learn(chosen);
-      // The review needs the balances: it shows if one is too low.
+      // The review needs the balances to show whether one is too low.
       void this.balances?.ensure(option.chainId);
     } catch (error) {
       if (current()) this.unquoted(chosen, error);

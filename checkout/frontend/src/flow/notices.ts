@@ -7,7 +7,7 @@ import type { Wallet } from "../wallets/wallet";
 export interface Notice {
   tone: "info" | "error";
   text: string;
-  /** The wallet has too little to pay, so the screen shows other ways first. */
+  /** Set if the wallet has too little to pay. The screen then shows other ways to pay first. */
   isLacking?: true;
 }
 

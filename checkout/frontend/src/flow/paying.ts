@@ -19,7 +19,9 @@ import type { Ask, Plan, Ready, Reviewed } from "./states";
 
 const PROOF_ATTEMPTS = 4;
 const PROOF_PAUSE_SECONDS = 3;
-/** A transaction is built again if it is older than this. On Solana, it can be sent for only about a minute. */
+/**
+ * If a built transaction is older than this, it is built again. On Solana, a transaction expires after about a minute.
+ */
 const FRESH_FOR_MS = 20_000;
 
 export class Paying {
@@ -127,7 +129,7 @@ export class Paying {
         const isUnsponsored = route.sponsored && !renewed.sponsored;
         const changed = isUnsponsored ? copy.sponsored.unavailable : words.notices.amountChanged;
         const notice = isSwap ? words.notices.priceChanged(approval.asks.length > 0) : changed;
-        // `routes` is left out, because the other routes have expired, too.
+        // The review gets no `routes`, because the other routes have also expired.
         const { wallet, account, option, binding } = reviewed;
         flow.review({ wallet, account, option, route: renewed, ...(binding ? { binding } : {}) }, info(notice));
         return null;
@@ -136,7 +138,7 @@ export class Paying {
     }
   }
 
-  /** The route that is most like the expired one, or the reason why there is none. */
+  /** Load new routes. Return the one that is most like the expired route, or the reason why there is none. */
   private async renewed({ wallet, account, option, route }: Reviewed): Promise<Route | string> {
     const { routeCache, sponsoredWay } = this.flow;
     routeCache.clear();
@@ -163,7 +165,9 @@ export class Paying {
     return { kind: "transfer", account, chainId, token, recipient, rawAmount: route.from.amount.raw };
   }
 
-  /** Have the wallet sign the payer proof, and submit it. If that fails, show it and return null. */
+  /**
+   * Have the wallet sign the payer proof, and submit the signature. After a failure, show the error and return null.
+   */
   private async prove(ready: Ready, current: () => boolean): Promise<Ready | null> {
     const { flow } = this;
     const { wallet, account, option, route, built, binding } = ready;
@@ -224,7 +228,7 @@ export class Paying {
       flow.restart();
     } catch (error) {
       const isUnsent = ["rejected", "unauthorized", "unsupported", "data_refused"].includes(refusalOf(error));
-      // After another failure, the transaction may have been sent. So the prompt still counts as open.
+      // After any other failure, the wallet may have sent the transaction. So the prompt still counts as open.
       if (isUnsent) events.promptAnswered(prompt);
       if (refusalOf(error) === "data_refused" && built.binding === "reference" && current()) {
         return flow.review({ ...reviewed, binding: "payer" }, info(words.notices.plainPayment(wallet.name)));

@@ -8,7 +8,7 @@ import type { Amount, Checkout, Route } from "../server/types";
 import type { Option } from "./balances";
 
 const MARGIN_MS = 5_000;
-/** A bridge's fee on top of the amount changes with every block. The review says that it may grow by this much. */
+/** A bridge's fee on top of the amount changes with every block. The review says that the fee may grow by this much. */
 const MOST_GROWTH_PERCENT = 10n;
 
 /** Routes with the recommended one first, or a message that explains why there are none. */
@@ -16,7 +16,7 @@ export type RoutesOrReason = Route[] | string;
 
 export class RouteCache {
   private readonly requests = new Map<string, Promise<RoutesOrReason>>();
-  /** By the route's id: the remaining amount for which it was requested. */
+  /** Maps a route's id to the remaining amount for which the route was requested. */
   private readonly amounts = new Map<string, string>();
 
   constructor(

@@ -5,7 +5,9 @@ import type { Amount, Route } from "../server/types";
 import { outlayOf } from "./route-cache";
 
 export interface Shortage {
-  /** `gas`: the coin for the network fee and other fees; `funds`: the token that pays. */
+  /**
+   * `gas`: the wallet lacks the chain's coin for the network fee and other fees. `funds`: it lacks the token that pays.
+   */
   kind: "funds" | "gas";
   required: Amount;
   held: Amount;

@@ -12,7 +12,7 @@ export function shownAllowance({ account, option, route }: Reviewed, { spender }
     account,
     chainId: option.chainId,
     token: route.from.token,
-    // The spender must be the one in the reviewed route.
+    // The approved spender must be the contract that the review of the route showed.
     spender: spender?.toLowerCase() === shown.toLowerCase() ? shown : "",
     rawAmount: kind === "reset" ? "0" : route.from.amount.raw,
   };

@@ -13,9 +13,12 @@ import type { Chosen, Connected, Plan, Ready, Reviewed, Step } from "./states";
 
 export interface FlowEvents {
   changed(): void;
-  /** A wallet was connected, or disconnected if it is null. */
+  /** A wallet was connected. Null: the wallet was disconnected. */
   connected(wallet: Wallet | null): void;
-  /** The customer chose another token than the requested one. Null: the requested token, or no token yet. */
+  /**
+   * The customer chose another token than the requested one. Null: the customer chose the requested token, or hasn't
+   * chosen yet.
+   */
   chose(choice: Choice | null): void;
   /** The deposit address is shown. */
   choseAddress(): void;
@@ -30,14 +33,17 @@ export interface FlowEvents {
   /** The batch was not sent. */
   batchDropped(id: string): void;
   /**
-   * Submit a signed transfer. Resolves to null when the server has it, or to the error if the server rejects it for
-   * good.
+   * Submit a signed transfer. Resolves to null when the server has accepted it. If the server rejects it permanently,
+   * resolves to the error.
    */
   signed(transfer: SignedTransfer): Promise<ApiError | null>;
   requestChanged(): void;
 }
 
-/** A payment moves money when it is confirmed. Approvals and signatures ("other") don't. */
+/**
+ * If the customer confirms a "payment", money moves. If the customer confirms an approval or a signature ("other"), no
+ * money moves.
+ */
 export type PromptKind = "payment" | "other";
 
 /** The flow's dependencies. */
@@ -95,7 +101,10 @@ export interface Stage {
   go(step: Step): void;
   /** Go back to the list of wallets. */
   restart(notice?: Notice): void;
-  /** Load routes for the chosen token. Review the route with the tag, or the recommended one if there is none. */
+  /**
+   * Load routes for the chosen token. Review the route with the tag `tag`. If there is none, review the recommended
+   * route.
+   */
   quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag?: string): Promise<void>;
   review(reviewed: Reviewed, notice?: Notice): void;
   /** Count the prompt as open until the wallet responds. Return the response. */

@@ -20,8 +20,8 @@ export interface Reviewed extends Chosen {
   /** All offered routes, if there are several. */
   routes?: readonly Route[];
   /**
-   * The wallet rejected a transaction with the reference. So the payment is a plain transfer, and a signature of the
-   * wallet binds it.
+   * Set if the wallet rejected a transaction because it contains the payment reference. The payment is then a plain
+   * transfer. With a signature, the wallet proves who sends it.
    */
   binding?: "payer";
 }

@@ -16,7 +16,7 @@ const LABELS: Readonly<Record<string, (merchant: string) => string>> = {
 export class Amounts {
   private readonly dueLabel = byId("amount-label").dataset["due"] ?? copy.amount;
 
-  /** `isHeld`: a payment is under way, or the time is up. */
+  /** `isHeld`: nothing can be paid now, because a payment is under way or the time is up. */
   show(checkout: Checkout, isHeld: boolean): void {
     const { status, amount, amount_paid, amount_remaining, merchant } = checkout;
     const isPart = status === "active" && partialText(checkout) !== null;
@@ -31,7 +31,7 @@ export class Amounts {
     const ended = LABELS[status]?.(merchant.name);
     const label = isPart ? copy.leftToPay(merchant.name) : status === "active" ? active : ended;
     if (label) byId("amount-label").textContent = label;
-    // The code to scan requests the amount that remained when the page was made.
+    // The QR code requests the amount that remained when the server rendered the page.
     const scan = document.getElementById("scan");
     if (scan) scan.hidden = scan.dataset.remaining !== amount_remaining.raw;
   }

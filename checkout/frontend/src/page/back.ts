@@ -32,7 +32,7 @@ export class BackButton {
 
   private moved(to: number): void {
     const isBack = to < this.at;
-    // A link to a place in the page changes the address. To go back from it is not a step of the checkout.
+    // After a link to an anchor in this page, Back only changes the address, and not the step of the checkout.
     const isSamePlace = location.href === this.address;
     this.at = to;
     this.address = location.href;

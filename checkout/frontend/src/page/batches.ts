@@ -12,7 +12,8 @@ const CHECK_EVERY_MS = 2_000;
 
 interface Events {
   /**
-   * Whether the page shows an open prompt. Then the prompt's result counts, not the wallet's report about the batch.
+   * Whether the page shows an open prompt. While it does, the page uses the prompt's result, and ignores the wallet's
+   * report about the batch.
    */
   isPromptShown(): boolean;
   /** The batch is in this transaction on the chain. */
@@ -60,7 +61,7 @@ export class BatchWatch {
   private judge(batch: Batch, outcome: BatchOutcome | null): void {
     if (outcome?.is === "mined") return this.events.mined(batch, outcome.hash);
     const isKnown = outcome !== null && outcome.is !== "unknown";
-    // The customer has confirmed the batch. Then the page was closed, or the wallet failed.
+    // The customer confirmed the batch, but the page didn't get the response: it was closed, or the wallet failed.
     if (isKnown && !batch.isConfirmed) this.outbox.confirmBatch(batch.id, batch.id);
     const end = endOf(batch, outcome);
     if (end !== null && end !== batch.ended) {
@@ -82,7 +83,7 @@ function endOf(batch: Batch, outcome: BatchOutcome | null): BatchEnd | null {
     case "pending":
       return isLost(batch, false) ? "lost" : null;
     default:
-      // The page doesn't know of a confirmation. The open prompt has its own warning.
+      // A batch without a known confirmation is not lost: its prompt may still be open, and has its own warning.
       return batch.isConfirmed && isLost(batch, outcome?.is === "unknown") ? "lost" : null;
   }
 }

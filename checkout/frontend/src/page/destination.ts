@@ -10,7 +10,7 @@ interface Here {
   wasCancelledHere: boolean;
 }
 
-/** The shop's URL once the request was paid here, or cancelled while the page is open. */
+/** Return the shop's URL if the request was paid here, or was cancelled while the page was open. */
 export function destinationOf(checkout: Checkout, underWay: UnderWay, here: Here): string | null {
   const { status, redirect_url, cancel_url, amount_paid } = checkout;
   if (status === "completed" && here.wasPaidHere) return webUrl(redirect_url);

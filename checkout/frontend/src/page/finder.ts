@@ -32,7 +32,7 @@ export class Finder {
     this.input?.focus();
   }
 
-  /** Show at the field why the server rejected the hash. Return false if the field has another hash by now. */
+  /** Show at the field why the server rejected the hash. If the field now contains another hash, return false. */
   rejected(hash: string, text: string): boolean {
     if (!this.shows(hash)) return false;
     this.fail(text);

@@ -1,7 +1,7 @@
 /** Returns an inactive customer to the shop after a countdown. The customer can choose to stay. */
 
 export const LEAVE_AFTER_SECONDS = 3;
-/** The longer countdown if there is a notice to read. */
+/** The length of the countdown if the page shows a notice that the customer should read. */
 export const LEAVE_AFTER_NOTICE_SECONDS = 15;
 
 // Presses and moves restart the countdown. The page is redrawn only at the next tick, because a redraw during a click

@@ -17,7 +17,7 @@ export class Refunds {
     this.shown = JSON.stringify(refunds);
   }
 
-  /** Draw the refunds again if they have changed. If that fails, the next call tries again. */
+  /** Draw the refunds again if they have changed. After a failure, the next call tries it again. */
   show(refunds: readonly Refund[]): void {
     const next = JSON.stringify(refunds);
     if (this.isReading || next === this.shown) return;

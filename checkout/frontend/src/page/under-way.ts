@@ -1,4 +1,4 @@
-/** What is under way for the request, by the server's payments and what this browser sent or signed. */
+/** The payment under way for the request, according to the server's payments and to this browser's record. */
 
 import { isZero } from "../money";
 import { estimateOf, type Estimate } from "../screens/estimate";
@@ -71,7 +71,7 @@ export class UnderWay {
     return warning?.kind === "unpaid" && progress.failureOf(warning.payment) === "transaction_not_bound" ? warning : null;
   }
 
-  /** Whether the customer's own transaction failed: one that a wallet of this browser sent. */
+  /** Whether a transaction failed that a wallet of this browser sent or signed. */
   isOwnFailure({ payment, kind }: progress.PaymentWarning): boolean {
     const isFailed = kind === "unpaid" || payment.status === "failed";
     const isOwn = this.outbox.isOwn(payment.transaction_hash ?? "") || this.outbox.signedFor(payment.id) !== null;

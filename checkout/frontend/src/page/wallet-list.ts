@@ -19,8 +19,8 @@ interface Events {
 }
 
 /**
- * Creates the entry for a wallet on another device. `chains` are those that can pay, with the request's own first.
- * `former` is the wallet from before a reload.
+ * Creates the entry for a wallet on another device. `chains` are the chains on which it can pay. The request's own
+ * chain is the first. `former` is the wallet that was connected before a reload.
  */
 export type Remote = (chains: readonly Chain[], former: Used | null) => Wallet;
 
@@ -82,15 +82,16 @@ export class WalletList {
 
   private update(wallets: Wallet[], settled: boolean): void {
     this.isAnyHere = wallets.length > 0;
-    // Add the wallet on another device last. Otherwise it could move just before the customer clicks it.
+    // Wait for other wallets before the entry for another device is added. Otherwise the entry could move just before
+    // the customer clicks it.
     const isTime = settled || this.isAnyHere;
     this.all = this.recent.sorted(this.remote && isTime ? [...wallets, this.remote] : wallets);
     this.isSettled = settled;
     this.events.changed();
     const { name, family, choice } = this.awaited ?? {};
     const listed = this.all.find((wallet) => wallet.name === name);
-    // A wallet with two chain families is listed with the family that was detected first. The awaited family may be the
-    // wallet's other one.
+    // The list shows a wallet with two chain families under the family that was detected first. Before the reload, the
+    // customer may have used the other one.
     const former = listed?.family === family ? listed : listed?.sibling?.();
     if (!former) return;
     this.awaited = null;

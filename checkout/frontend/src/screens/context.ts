@@ -22,7 +22,7 @@ export interface PayContext {
   batch: Batch | null;
   /** The warning about a submitted payment that isn't in progress. The warning is shown with the ways to pay. */
   warning: HTMLElement | null;
-  /** The payments under way, which don't cover the remaining amount. */
+  /** The payments under way. Together, they are less than the remaining amount. */
   underWay: readonly Payment[];
   flow: Flow;
 }

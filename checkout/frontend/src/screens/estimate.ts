@@ -4,7 +4,7 @@ import { copy } from "../copy";
 import { el } from "../dom";
 import type { OwnTransaction, SignedTransfer } from "../server/outbox";
 
-/** On a fast chain, the estimate is a few seconds. A shorter delay than this needs no message. */
+/** No payment counts as slow before this time. On a fast chain, twice the estimate is only a few seconds. */
 const NEVER_SLOW_BEFORE_MS = 30_000;
 const ROUNDED_TO_SECONDS = 5;
 

@@ -1,5 +1,6 @@
 /**
- * A notice that the wallet may still show a prompt for a payment that was already made. To confirm it would pay twice.
+ * A notice that the wallet may still show a prompt for a payment that was already made. If the customer confirms this
+ * prompt, the customer pays twice.
  */
 
 import { copy } from "../copy";

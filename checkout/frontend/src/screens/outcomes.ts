@@ -23,7 +23,7 @@ const CHECK_AGAIN = new Set([
 ]);
 const NEVER_PAY_AGAIN = new Set(["transaction_not_bound", "swap_partial", "swap_failed", "wrong_token"]);
 
-/** Whether a swap spent the customer's money but didn't pay the request. The swap delivered something else. */
+/** Whether a failed swap has spent the customer's money: it delivered something else than the requested payment. */
 function isSpent({ type, failure_code, destination_transaction_hash: delivered }: Payment): boolean {
   return type === "swap" && Boolean(delivered) && failure_code !== "swap_refunded";
 }
@@ -54,8 +54,8 @@ export function isPaidTooMuch(checkout: Checkout): boolean {
 }
 
 /**
- * Whether the page shows the paid amount instead of the requested one. The paid amount is shown after an overpayment,
- * even if the excess was refunded.
+ * Whether the page shows the paid amount instead of the requested one: after an overpayment, even if the excess was
+ * refunded.
  */
 export function isWholeShown(checkout: Checkout): boolean {
   const { status, amount, amount_paid } = checkout;
@@ -69,8 +69,8 @@ function isRefunded({ refunds }: Checkout): boolean {
 }
 
 /**
- * Whether the excess is only a swap's surplus. The excess is a swap's surplus if the newest payment is a swap, and the
- * other payments alone didn't pay the request.
+ * Whether the customer overpaid only because a swap delivered more than expected. That is so if the newest payment is a
+ * swap, and the other payments alone didn't pay the request.
  */
 function isExtraFromConversion({ amount, amount_paid, payments }: Checkout): boolean {
   const last = payments.find((payment) => payment.status === "completed");
@@ -144,7 +144,7 @@ function waysOut({ merchant, refunds }: Checkout, refund: Node | false, back: st
 }
 
 /**
- * A button that contacts the merchant about a refund. There is none if a refund exists, or if the merchant has no
+ * A button that contacts the merchant about a refund. There is no button if a refund exists, or if the merchant has no
  * contact.
  */
 function refundButton(checkout: Checkout): Node | false {
@@ -156,13 +156,14 @@ function refundButton(checkout: Checkout): Node | false {
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
   const code = failureOf(payment) ?? "other";
   const what = failureText(payment, chains) || copy.failedDefault;
-  // The money has arrived, but the merchant has to accept it. The page for manual transfers has said so.
+  // The money has arrived, but nothing links it to the request, so the merchant has to accept it. The page for manual
+  // transfers warned about that.
   const isUnbound = code === "transaction_not_bound";
   const text = (isUnbound && foundText(payment, checkout)) || what;
   const prove = provePage(payment, checkout);
   const canPay = !NEVER_PAY_AGAIN.has(code) && !isSpent(payment);
   const canCheck = canCheckAgain(payment);
-  // After the provider's refund, the customer can pay again. There is nothing to check again.
+  // If the provider has refunded the customer, another check can't help. So the first button is to pay again.
   const isCheckFirst = canCheck && code !== "swap_refunded";
   return screen(
     "failed",
@@ -176,7 +177,7 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
         isCheckFirst && button("check-again", "primary", copy.checkAgain, after.checkAgain),
         !canPay && contactButton(checkout, isUnbound || isCheckFirst ? "secondary" : "primary"),
         canPay && button("pay-again", isCheckFirst ? "quiet" : "primary", copy.payAgain, after.payAgain),
-        // There is always a way to pay, because the merchant may want the customer to pay again.
+        // Always offer a way to pay, because the merchant may tell the customer to pay again.
         !canPay && button("pay-again", "quiet", copy.otherWays, after.payAgain),
         canCheck && !isCheckFirst && button("check-again", "quiet", copy.checkAgain, after.checkAgain),
       ),

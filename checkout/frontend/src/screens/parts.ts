@@ -19,8 +19,8 @@ export function money(amount: Amount, checkout: Checkout): string {
 }
 
 /**
- * The price and the rate, as in the page's header: "€25.00 · 1 USDC = €0.9259". After a part payment, only the rate.
- * Null if the request has no price.
+ * The price and the rate, as in the page's header: "€25.00 · 1 USDC = €0.9259". If a part was paid, the text is only
+ * the rate. If the request has no price, the result is null.
  */
 export function priceText({ amount, amount_remaining: rest }: Checkout): string | null {
   const isWhole = rest.raw === amount.raw;

@@ -72,7 +72,7 @@ function unboundTexts(payment: Payment, checkout: Checkout, isMine: boolean): st
   return [found ?? sign, copy.notBoundHelp(name)].filter((text): text is string => text !== null);
 }
 
-/** The shortened hash with its network. Without a hash, only the network. */
+/** The shortened hash with the network's name or, if there is no hash, only the network's name. */
 function transactionOn(payment: Payment, chains: Chains): Child[] {
   const { transaction_hash: hash, chain_id: chainId, explorer_url: url } = payment;
   if (hash === null) return [chains.name(chainId)];

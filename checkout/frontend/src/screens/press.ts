@@ -2,7 +2,7 @@
 
 /** The maximum time from the end of a touch to its click. With a mouse, the click is immediate. */
 const CLICK_WITHIN_MS = 100;
-/** A longer press isn't a click. Some platforms never report its end. */
+/** A press that takes longer than this isn't a click. Some platforms never report the end of such a press. */
 const LONGEST_MS = 1_000;
 
 export class Press {
@@ -21,7 +21,8 @@ export class Press {
     });
     window.addEventListener("pointerup", () => this.isDown && this.endIn(CLICK_WITHIN_MS));
     window.addEventListener("pointercancel", () => this.isDown && this.endIn(0));
-    // Use the capture phase, which is before the click's own handlers. So their result is shown immediately.
+    // Use the capture phase, so that the press ends before the click's own handlers run. Otherwise the panel would
+    // delay the result of these handlers.
     area.addEventListener("click", () => this.clicked(), { capture: true });
   }
 

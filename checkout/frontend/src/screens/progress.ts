@@ -136,8 +136,8 @@ function slowText(payment: Payment, chains: Chains): string {
 }
 
 /**
- * Links to the customer's transaction, the delivery, and the provider's status page. If there are several payments,
- * `amount` tells them apart.
+ * Links to the customer's transaction, the delivery, and the provider's status page. `amount` is the payment's amount
+ * if the page lists several payments.
  */
 export function transactionBoxes(payment: Payment, chains: Chains, amount = ""): Child[] {
   const { destination_transaction_hash: delivered, provider_url: providerUrl } = payment;
@@ -192,7 +192,8 @@ function isCrossing(payment: Payment): boolean {
 
 /** The steps of a direct payment. `payment` is null until the server lists it. */
 function directSteps(payment: Payment | null, waiting = 0): StepRow[] {
-  // The status `processing` only means that verification has started. Confirmations mean that the transaction was seen.
+  // Only confirmations show that the network has seen the transaction. The status `processing` doesn't: it means that
+  // the verification has started.
   const reached = !payment ? waiting : payment.confirmations > 0 ? 2 : 1;
   const steps: [string, string?][] = [[copy.stepSent], [copy.stepSeen], [copy.stepFinality, confirmationsText(payment)], [copy.stepPaid]];
   return inOrder(steps, reached, reached > 1);
@@ -225,7 +226,10 @@ function crossingSteps(from: string, to: string, payment: Payment | null, waitin
   return inOrder(steps, reached, reached > 1);
 }
 
-/** If the network hasn't seen the transaction yet, the current step is `awaited`. */
+/**
+ * Return the steps with their states. Until the network has seen the transaction, the state of the current step is
+ * `awaited`.
+ */
 function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): StepRow[] {
   const current = isSeen ? "current" : "awaited";
   return steps.map(([text, remark = ""], index) => {
@@ -234,13 +238,16 @@ function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): 
   });
 }
 
-/** The remark on the step of confirmations. The remark changes, but the step's name stays. */
+/** The number of confirmations, as a remark beside the step. The step's name itself doesn't change. */
 function confirmationsText(payment: Payment | null): string {
   const { done, needed } = payment ? depthOf(payment) : { done: 0, needed: null };
   return needed === null ? "" : copy.stepConfirmations(Math.min(done, needed), needed);
 }
 
-/** The confirmations of the delivery, or of the payment itself. `needed` is null if the chain's finality decides. */
+/**
+ * The confirmations of the delivery on the other chain or, for a payment on one chain, of the payment. If the chain has
+ * its own finality, `needed` is null.
+ */
 function depthOf(payment: Payment): { done: number; needed: number | null } {
   if (!isCrossing(payment)) return { done: payment.confirmations, needed: payment.confirmations_required };
   return { done: payment.destination_confirmations ?? 0, needed: payment.destination_confirmations_required };

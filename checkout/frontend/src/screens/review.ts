@@ -88,7 +88,10 @@ function acceptance({ option }: Reviewed, { chains, checkout }: PayContext): str
   return words.mayNeedAcceptance(chains.name(option.chainId), checkout.merchant.name);
 }
 
-/** A batch may have paid. Or a prompt may still be open, in another tab or from before a reload. */
+/**
+ * Return a warning if the customer may pay twice: a batch may have paid already, or a prompt may still be open, in
+ * another tab or from before a reload.
+ */
 function openQuestion({ promptWasLeftOpen, batch }: PayContext): Notice | undefined {
   if (batch) return batchNotice(batch);
   return promptWasLeftOpen ? { tone: "info", text: copy.notices.leftOpen.confirming } : undefined;
@@ -202,7 +205,8 @@ function advice({ wallet, route, notice }: Reviewed & { notice?: Notice }, asksO
   if (route.sponsored) return [smallPrint(copy.sponsored.help(wallet.name))];
   if (route.type === "direct") return [smallPrint(words.reviewHelp(wallet.name))];
   if (wallet.family === "solana") return [smallPrint(words.swapHelpSolana(wallet.name, costOf(route)))];
-  // After a first attempt, the permission may already exist. So the text doesn't announce a prompt for it.
+  // After a first attempt, the wallet may already have the token permission. So the text doesn't announce a prompt for
+  // it.
   const isAllowed = !notice && wallet.family === "evm" && Boolean(route.from.token.contract_address);
   const help = asksOnce ? copy.batch.asksOnce : words.swapAllowHelp;
   return [isAllowed && smallPrint(help(wallet.name, `${costs(route.from.amount)} ${route.from.token.symbol}`))];

@@ -128,8 +128,8 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
 }
 
 /**
- * The value and the reason. The line breaks between them. Within one of them, it breaks only if the column is too
- * narrow.
+ * A line with the token's value and the reason why it can't be chosen. Each is in an element of its own, so that the
+ * line breaks between them if possible.
  */
 function aside(...pieces: (string | null)[]): Child[] {
   const given = pieces.filter(Boolean).map((piece) => el("span", { class: "piece" }, piece));
@@ -157,7 +157,10 @@ function coin(option: Option, { chains }: PayContext): HTMLElement {
   );
 }
 
-/** A logo. Until it is loaded, there are letters on a colour. `key` decides the colour. An unknown token has none. */
+/**
+ * A logo. Until the logo is loaded, its place shows letters on a colour that depends on `key`. An unknown token has no
+ * `key` and no colour.
+ */
 function pictured(name: string, letters: string, logo: string | null, key: string | null): HTMLElement {
   const face = el("span", { class: key === null ? name : `${name} ${name}--coloured` }, letters);
   if (key !== null) face.style.setProperty("--hue", String(hueOf(key)));

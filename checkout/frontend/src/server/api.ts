@@ -19,7 +19,7 @@ const BASE = "/api/public";
 const TIMEOUT_MS = 20_000;
 /** The page waits this long for a busy server. Then it shows an error. */
 const PATIENCE_SECONDS = 10;
-/** The minimum of the first pause. Each further pause is at least twice as long. */
+/** The first pause has at least this length. Each further pause is at least twice as long as the one before. */
 const SHORTEST_PAUSE_SECONDS = 1;
 
 /** An error response, with a message for customers. `status` is 0 if there was no response. */
@@ -74,7 +74,7 @@ export class Api {
     return answer<Checkout>(await send(this.request, {}));
   }
 
-  /** Store the state from the stream as the last known one. */
+  /** The stream has sent the state with this ETag. From now on, only request newer states. */
   received(etag: string): void {
     this.etag = etag;
   }

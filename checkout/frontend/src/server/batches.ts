@@ -4,7 +4,7 @@ import type { Sender } from "./sender";
 
 /** The payment of a batch. */
 export interface SentBatch {
-  /** The id from the page. If the wallet returns another id, it is that one. */
+  /** The id that the page chose or, if the wallet returned another one, the wallet's id. */
   id: string;
   chainId: number;
   routeId: string;
@@ -15,7 +15,7 @@ export type BatchEnd = "unsent" | "reverted" | "partial" | "lost";
 export interface Batch extends SentBatch {
   by: Sender;
   sentAt: number;
-  /** Whether the customer has confirmed the batch: the wallet has it. */
+  /** Whether the customer has confirmed the batch, so that the wallet has it. */
   isConfirmed: boolean;
   /** Why the page no longer waits for the batch. Null while it waits. */
   ended: BatchEnd | null;

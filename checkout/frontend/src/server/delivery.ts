@@ -44,7 +44,7 @@ export class Delivery {
     this.running = false;
   }
 
-  /** The function that submits the next one. Signatures come first, because they expire soon. */
+  /** The function that submits the next hash or signature. Signatures come first, because they expire soon. */
   private next(): Submit | null {
     const { api, outbox, events } = this;
     const { unsubmitted: signed, next: sent } = outbox;
@@ -105,7 +105,7 @@ export class Delivery {
 }
 
 interface Submit {
-  /** Return the function that reports that the server has it. */
+  /** Submit the hash or signature. The returned function then reports that the server has it. */
   submit(): Promise<() => void>;
   refused(error: ApiError): void;
 }

@@ -33,9 +33,9 @@ export interface OwnTransaction extends TrackedTransaction {
 /** A transfer that the customer signed here. Another account sends it. */
 export interface SignedTransfer {
   routeId: string;
-  /** Null once the server has it. */
+  /** Null as soon as the server has the signature. */
   authorization: Authorization | null;
-  /** The id of the server's payment for it. Null until the server has it. */
+  /** The id of the payment that the server created for this transfer. Null until the server has the signature. */
   paymentId: string | null;
   sentAt: number;
   /** The estimate of its route, or null if unknown. */
@@ -45,11 +45,14 @@ export interface SignedTransfer {
 interface Memory {
   unsent: SentTransaction[];
   acknowledged: string[];
-  /** Hashes that the customer entered here. The page may also submit other hashes, to check them again. */
+  /**
+   * Hashes that the customer entered here. Other submitted hashes are not in this list, such as those that the page
+   * submits to check them again.
+   */
   entered: string[];
   own: OwnTransaction[];
   signed: SignedTransfer[];
-  /** The open prompts. Each is the time when it was opened. The time is also its id. */
+  /** The open prompts. For each, this is the time when it was opened, which is also its id. */
   prompts: number[];
   batches: Batch[];
   /** The customer pays the network fee, by choice or because no other account can pay it. */
@@ -178,7 +181,10 @@ export class Outbox {
     this.change((memory) => (memory.prompts = memory.prompts.filter((other) => other !== prompt)));
   }
 
-  /** Store a hash. A hash that the customer entered has no `by`, and may be the result of any prompt. */
+  /**
+   * Store a hash. If the customer entered the hash, there is no `by`. Such a hash may be the result of any open prompt,
+   * so all prompts are removed.
+   */
   remember(sent: SentTransaction, by?: Sender): void {
     const transaction_hash = canonical(sent.transaction_hash);
     this.change((memory) => {

@@ -17,12 +17,12 @@ export function isOpen({ status }: Payment): boolean {
   return status === "pending" || status === "processing";
 }
 
-/** The payment's failure code, or the one that it will have once its block is confirmed. */
+/** The payment's failure code or, if its block is not confirmed yet, the code that it will then have. */
 export function failureOf({ failure_code: code, likely_failure: likely }: Payment): string | null {
   return code ?? likely ?? null;
 }
 
-/** Whether other signers of the wallet may still execute it. Until then, the customer can pay in another way. */
+/** Whether the payment waits for other signers of the wallet. Meanwhile, the customer can pay in another way. */
 function isAwaitingSigners(payment: Payment): boolean {
   return isOpen(payment) && payment.is_awaiting_signers === true && !payment.likely_failure;
 }
@@ -92,7 +92,7 @@ export function awaited(payments: readonly Payment[], own: readonly OwnTransacti
   return waiting[waiting.length - 1] ?? null;
 }
 
-/** Whether it is time to offer paying again. */
+/** Whether the transaction has been unseen for so long that the page offers to pay again. */
 export function mayLetGo({ sentAt }: OwnTransaction): boolean {
   return Date.now() - sentAt > LET_GO_AFTER_MS;
 }

@@ -1,4 +1,7 @@
-/** The wallet, the account and the prompt of a transaction or a batch, and the estimate of its route. */
+/**
+ * Where a transaction or a batch comes from: the wallet, the account and the prompt. `seconds` is the estimate of its
+ * route.
+ */
 export interface Sender {
   wallet: string;
   account: string;

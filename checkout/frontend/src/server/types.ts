@@ -59,11 +59,11 @@ export interface Payment {
   is_seen: boolean;
   /** Whether the service sends the transfer, which the payer has signed. Missing in responses of earlier releases. */
   sponsored?: boolean;
-  /** Whether other signers still have to execute it. Missing in responses of earlier releases. */
+  /** Whether the transaction still needs other signers of the wallet. Missing in responses of earlier releases. */
   is_awaiting_signers?: boolean;
-  /** Whether it is bound to the request. */
+  /** Whether the payment is identified as a payment of this request. */
   is_bound: boolean;
-  /** The failure code that it will have once its block is confirmed. */
+  /** If the payment will fail when its block is confirmed: the failure code that it will then have. */
   likely_failure: string | null;
   confirmations: number;
   confirmations_required: number | null;

@@ -16,7 +16,7 @@ export interface FrameEvents {
   refused(): void;
   height(pixels: number): void;
   close(): void;
-  /** The wallet's prompt is closed. */
+  /** The wallet no longer has an open prompt, so the checkout may be removed. */
   idle(): void;
 }
 

@@ -11,7 +11,7 @@ const MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
 const TOKEN_PROGRAMS = ["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"];
 
 const SIGNATURE_FEE = 5_000n;
-/** A higher fee is rejected. The limit is about a thousand times the usual fee. */
+/** Transactions with a higher fee than this are rejected. The usual fee is about a thousandth of it. */
 const HIGHEST_FEE = 10_000_000n;
 const DEFAULT_UNITS = 200_000n;
 /** A payment spends from at most this many token accounts of the payer. */
@@ -33,7 +33,7 @@ export interface SolanaPayment {
   decimals: number;
   /** The receiving account. For a token, it is the recipient's token account. */
   to: string;
-  /** The recipient's token account, if the transaction creates it first. */
+  /** If the transaction first creates the recipient's token account, that account. */
   opens: { account: string; owner: string; mint: string } | null;
   /** The Solana Pay reference: an unused account in the transaction. The service finds the payment by it. */
   reference: string | null;
@@ -82,8 +82,8 @@ export async function matchesShown(transaction: string, shown: Shown): Promise<b
 }
 
 /**
- * Decode a matching payment for display. A token transfer goes to a token account, but its owner, the recipient, is
- * shown.
+ * Decode a matching payment for display. For a token transfer, the recipient is shown, and not the recipient's token
+ * account that receives the tokens.
  */
 export function readSigned(transaction: string, shown: Shown): Signed | null {
   if (shown.kind !== "transfer") return null;

@@ -60,7 +60,7 @@ export class SponsoredWay implements SponsoredRoutes {
   async fallBack(reviewed: Reviewed, notice: Notice, current: () => boolean): Promise<void> {
     this.means.choice.paysFee = true;
     const route = otherDirect(reviewed);
-    // Without the other routes. Otherwise the review would offer the sponsored one again.
+    // Leave out the other routes, because the review would offer the sponsored one again.
     if (route) this.stage.review({ ...reviewed, route, routes: [route] }, notice);
     else await this.stage.quote(reviewed, current, notice);
   }

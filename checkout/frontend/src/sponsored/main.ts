@@ -60,7 +60,7 @@ export async function confirm(
   const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
   const transfer = await transferOf(ready, means);
   if (!current()) return;
-  // It matched before the prompt. So it has expired since.
+  // The transfer matched the review before. If it no longer does, it has expired.
   if (!transfer || !wallet.authorize) return stage.review(reviewed, info(copy.notices.proofTooLate));
   stage.go({ at: "confirming", plan, signed: transfer.signed, ...reviewed });
   const cannotSign = info(copy.sponsored.cannotSign(wallet.name));

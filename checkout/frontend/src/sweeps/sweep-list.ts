@@ -70,7 +70,8 @@ export class SweepList {
   private async send(wallet: Wallet, account: string, index: number, unsigned: Unsigned): Promise<void> {
     this.show(index, `Confirm it in ${wallet.name}…`);
     try {
-      // The wallet estimates the gas. If it is not enough for all sweeps, the factory rejects the whole transaction.
+      // The wallet estimates the gas. If the estimate is not enough for all sweeps, the factory rejects the whole
+      // transaction.
       const hash = await wallet.send(account, { ...unsigned, from: account, chainId: `0x${this.chain.id.toString(16)}` });
       this.sent.add(index);
       this.show(index, "Sent, not mined yet.", hash);

@@ -36,7 +36,7 @@ export class Link {
   private proposing: Proposing | null = null;
   private session: Session | null = null;
   private readonly wallets = new Map<string, Wallet>();
-  /** The topics of sessions that end when the wallet has no open prompt. */
+  /** The topics of sessions that will end as soon as the wallet has no open prompt. */
   private readonly ending = new Set<string>();
 
   constructor(

@@ -29,7 +29,10 @@ export class Proposing {
     private readonly onPhase: (pairing: Pairing) => void,
   ) {}
 
-  /** Resolves when a wallet connects, and rejects if the wallet declines. Meanwhile, an expired code can be renewed. */
+  /**
+   * Resolves when a wallet connects, and rejects if the wallet declines. Until then, call `renew` to replace an expired
+   * code.
+   */
   run(): Promise<string> {
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };

@@ -4,7 +4,7 @@ import { WalletError } from "../wallets/refusals";
 import { addressesOn, allows, networksOf, type Allowed } from "./caip";
 import type { Client } from "./client";
 
-/** WalletConnect's error codes, and the same errors of browser wallets. */
+/** Maps WalletConnect's error codes to the codes of browser wallets for the same errors. */
 const CODES: Readonly<Record<string, number>> = {
   5000: 4001,
   5001: 4001,
@@ -115,7 +115,7 @@ export class Session {
     return () => void this.listeners.delete(listener);
   }
 
-  /** End the session when it has no open prompts. Prompts can also expire. */
+  /** Wait until each open prompt has a response or has expired, and then end the session. */
   async end(): Promise<void> {
     if (this.isOver) return;
     this.isOver = true;

@@ -46,7 +46,7 @@ export function registered(session: Session, networks: ReadonlyMap<string, strin
   const authorize = async ({ account, transaction, chain }: Input): Promise<object[]> => {
     const params = { transaction: base64(transaction), pubkey: account.address };
     const answer = (await session.request(networks.get(chain) ?? any, SIGN, params)) as Signed | null;
-    // If the wallet has changed the compute budget, it returns the transaction.
+    // If the wallet has changed the compute budget, it returns the changed transaction instead of a signature.
     if (typeof answer?.transaction === "string") return [{ signedTransaction: fromBase64(answer.transaction) }];
     const signature = fromBase58(String(answer?.signature ?? ""), SIGNATURE);
     if (!signature) throw new Error("The wallet gave no signature.");

@@ -27,7 +27,7 @@ export class TabStorage {
     try {
       this.kept.setItem(PREFIX + key, JSON.stringify(value));
     } catch {
-      // Storage is full. So the session ends with the page, but that doesn't affect a payment.
+      // The storage is full. So the session can't continue after a reload, but that doesn't affect a payment.
     }
   }
 

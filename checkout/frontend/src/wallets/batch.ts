@@ -4,7 +4,8 @@ import type { EvmTransaction } from "../server/types";
 import { inTime, understood, type Refusal } from "./refusals";
 
 /**
- * The result of a batch, as the wallet reports it. `hash` is the transaction with the last call, which is the payment.
+ * The result of a batch, as the wallet reports it. The last call of a batch is the payment. `hash` is the transaction
+ * with this call.
  */
 export type BatchOutcome =
   | { is: "pending" }
@@ -34,9 +35,12 @@ const VERSION = "2.0.0";
 const HASH = /^0x[0-9a-f]{64}$/i;
 const LONGEST_ID = 8194;
 const ALL_CHAINS = 0;
-/** A wallet that doesn't know the method may never respond, and the payment waits for the response. */
+/** A wallet that doesn't know the method may never respond. So the payment waits only this long for the response. */
 const UNABLE_AFTER_MS = 3_000;
-/** The codes of refusals after which nothing was sent: unknown call or capability, chain, size, upgrade, atomicity. */
+/**
+ * Error codes of wallets that have not sent the batch. Reasons: the call, a capability or the chain is unknown, the
+ * batch is too large, the account would need an upgrade, or the batch can't be atomic.
+ */
 const REFUSED: Readonly<Record<string, Refusal>> = {
   "-32602": "batch_refused",
   "4200": "batch_refused",
@@ -91,7 +95,10 @@ export function batchesOf(request: Request): Batches {
   };
 }
 
-/** A random id. The page can check the batch by it, even if the page was closed before the wallet responded. */
+/**
+ * A random id. With it, the page can later look up the batch in the wallet, even if the page was closed before the
+ * wallet responded.
+ */
 export function newBatchId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return [...bytes].reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "0x");
@@ -100,8 +107,8 @@ export function newBatchId(): string {
 function isAtomic(answer: unknown, chainId: number): boolean {
   const byChain = Object.entries((answer ?? {}) as Record<string, unknown>);
   const on = (id: number): Atomic => (byChain.find(([key]) => Number(key) === id)?.[1] as { atomic?: Atomic } | null | undefined)?.atomic;
-  // For each capability, a chain's entry overrides the entry for all chains. "ready" isn't enough, because the wallet
-  // would first prompt for an upgrade of the account.
+  // If there is an entry for the chain, it overrides the entry for all chains. The status "ready" isn't enough, because
+  // the wallet would first prompt for an upgrade of the account.
   return (on(chainId) ?? on(ALL_CHAINS))?.status === "supported";
 }
 
@@ -120,7 +127,7 @@ function outcomeOf(answer: unknown, expectedChain: number): BatchOutcome {
     case 4:
       return { is: "unsent" };
     case 5:
-      // Our own nodes decide whether it failed, because some wallets report that wrongly.
+      // Some wallets falsely report a failure, so our own nodes decide whether the transaction failed.
       return hash && all.length === 1 && atomic !== false ? { is: "mined", hash } : { is: "reverted" };
     case 6:
       return { is: "partial", hash };

@@ -7,8 +7,8 @@ const TRANSFER = "0xa9059cbb";
 const APPROVE = "0x095ea7b3";
 
 /**
- * Check transfers and approvals completely. Of a provider's call, check only the contract and the amount of native
- * coin.
+ * Check transfers and approvals completely. For a call of a provider's contract, check only the contract and the amount
+ * of native coin.
  */
 export function matchesShown(transaction: EvmTransaction, shown: Shown): boolean {
   if (Number(transaction.chainId) !== shown.chainId || !same(transaction.from, shown.account)) return false;
@@ -25,7 +25,7 @@ export function matchesShown(transaction: EvmTransaction, shown: Shown): boolean
       if (!shown.token.contract_address) {
         return same(transaction.to, shown.recipient) && value === BigInt(shown.rawAmount);
       }
-      // The payment's reference may follow the arguments.
+      // After the arguments, the call data may contain the payment's reference.
       const call = tokenCall(TRANSFER, shown.recipient, shown.rawAmount);
       return same(transaction.to, shown.token.contract_address) && value === 0n && data.startsWith(call);
     }
@@ -46,7 +46,7 @@ export function readTransaction(transaction: EvmTransaction, shown: Shown): Sign
   return { chainId, party, contract: to, rawAmount: BigInt(`0x${data.slice(74, 138)}`).toString() };
 }
 
-/** The address with the letter case of the expected one, so that customers can compare them. */
+/** If the address is the expected one, return it in the same letter case, so that customers can compare both. */
 function withCaseOf(expected: string, address: string): string {
   return same(address, expected) ? expected : address;
 }

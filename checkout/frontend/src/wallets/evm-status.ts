@@ -1,6 +1,6 @@
 /**
- * The status of a sent transaction. The wallet's node may know it, or another transaction with the same nonce may have
- * replaced it.
+ * The status of a sent transaction. Either the wallet's node knows the transaction, or another one with the same nonce
+ * may have replaced it.
  */
 
 import type { Call, TrackedTransaction, TransactionStatus } from "./wallet";
@@ -14,7 +14,7 @@ interface NodeTransaction {
   call: Call;
 }
 
-/** If the block at the time of sending is unknown, a replacement is searched in this many blocks. */
+/** If it is unknown at which block the transaction was sent, search this many blocks for its replacement. */
 const MOST_BLOCKS = 2_000;
 
 export async function transactionStatus(ask: Ask, sent: TrackedTransaction): Promise<TransactionStatus> {
@@ -48,7 +48,7 @@ async function inBlocks(ask: Ask, { sender, fromBlock }: TrackedTransaction, non
   let before = Math.max(fromBlock ?? 0, last - MOST_BLOCKS, 0);
   while (last - before > 1) {
     const middle = Math.floor((before + last) / 2);
-    // The node doesn't have the state of such an old block. Search only newer blocks.
+    // If the node doesn't have the state of such an old block, search only newer blocks.
     if (await isUsed(ask, sender, nonce, hex(middle)).catch(() => false)) last = middle;
     else before = middle;
   }

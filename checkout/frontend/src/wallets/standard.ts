@@ -11,7 +11,7 @@ const SETTLED_AFTER_MS = 300;
 export interface SolanaSetup {
   chains: Chain[];
   script: string;
-  /** Whether to load the script before a wallet has registered. */
+  /** Whether to load the script at once, without waiting for a wallet to register. */
   isNeeded: boolean;
 }
 

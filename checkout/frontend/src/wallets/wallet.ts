@@ -26,7 +26,7 @@ export type Shown = { account: string; chainId: number } & (
   | { kind: "call"; contract: string; mostCoins: string }
 );
 
-/** The facts that are decoded from a transaction's bytes. Amounts are in base units. */
+/** The facts about a transaction that were decoded from its bytes. Amounts are in base units. */
 export interface Signed {
   chainId: number;
   /** The recipient or the approved spender. Null for any other contract call. */
@@ -89,7 +89,7 @@ export interface Wallet extends WalletFace {
   send(account: string, transaction: UnsignedTransaction): Promise<string>;
   /** Whether a transaction on the wallet's chain succeeded. Null until it is mined. */
   outcome?(hash: string): Promise<boolean | null>;
-  /** Atomic batches. Missing on chains without them. */
+  /** Atomic batches. Missing if the wallet's chain family has no batches. */
   batches?: Batches;
   /** The status of a sent transaction. Missing on chains where transactions can't be replaced. */
   transactionStatus?(sent: TrackedTransaction): Promise<TransactionStatus>;
@@ -101,7 +101,7 @@ export interface Wallet extends WalletFace {
   readonly pairing?: object | null;
   /** The wallet's app on this phone, with the link to the open request in it. Null if unknown. */
   readonly app?: { name: string; url: string } | null;
-  /** Disconnect. Called when the customer has left the wallet, or the payment was sent. */
+  /** Disconnect. The page calls it when the customer has left the wallet, or when the payment was sent. */
   leave?(): void;
 }
 
@@ -123,7 +123,7 @@ export interface WalletChanges {
 
 /**
  * Called with the wallets detected so far. `settled` is true when wallets have had enough time to announce themselves.
- * Later ones still count.
+ * Wallets that are detected later are also used.
  */
 export type WalletsFound = (wallets: Wallet[], settled: boolean) => void;
 

@@ -8,8 +8,8 @@ class QuittanceError(Exception):
 
     Use `code`, the API's error code (`amount_too_precise`, ...), in your program. `message` is for people, and may
     change. `param` is the invalid field, and `details` lists all invalid fields. `status` is the HTTP status.
-    `retry_after` is the number of seconds to wait. `request_id` is for questions to the service's operators. Fields
-    that don't apply are None.
+    `retry_after` is the number of seconds to wait. Mention the `request_id` if you contact the service's operators.
+    Fields that don't apply are None.
     """
 
     def __init__(
@@ -24,7 +24,7 @@ class QuittanceError(Exception):
         status: int | None = None,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(message)  # only the message, or pickling would fail
+        super().__init__(message)  # pass only the message; with other arguments, pickling would fail
         self.message = message
         self.code = code
         self.type = type

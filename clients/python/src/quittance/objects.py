@@ -151,7 +151,7 @@ class Rate(ApiObject):
 class Value(ApiObject):
     """The value of a payment in your reporting currency.
 
-    `estimated`: whether the rate was observed long after the completion.
+    `estimated`: whether the rate was observed more than two minutes after the completion.
     """
 
     currency: str
@@ -314,8 +314,8 @@ class OpenAmount(ApiObject):
 class PaymentLink(ApiObject):
     """A page where each customer gets a separate payment request. Share its `url`.
 
-    Either `amount`, `price` or `open_amount` is set. `payments_count` counts requests that are completed, and active
-    ones that are paid in part.
+    Either `amount`, `price` or `open_amount` is set. `payments_count` is the number of its requests that are completed,
+    or active and paid in part.
     """
 
     id: str

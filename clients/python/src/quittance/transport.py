@@ -33,8 +33,8 @@ _BY_STATUS = {401: "authentication_error", 403: "permission_error", 429: "rate_l
 class _Key(AuthBase):
     """Adds the API key to a request just before it is sent.
 
-    The key is in no other place. The session uses this as its `auth`, so it doesn't read credentials from a `.netrc`
-    file.
+    No other object contains the key. The session uses this as its `auth`, so it doesn't read credentials from a
+    `.netrc` file.
     """
 
     def __init__(self, key: str) -> None:
@@ -136,7 +136,7 @@ class Transport:
             request_id = response.headers.get("X-Request-Id")
             logger.debug("%s returned %d in %d ms (%s)", call, response.status_code, duration_ms, request_id)
             return _content(call, response)
-        raise failure  # outside the `except`: the traceback must not refer to the headers
+        raise failure  # raised outside of `except`, because otherwise the traceback would lead to the request's headers
 
     def _session(self) -> requests.Session:
         """Return this thread's session. A child process doesn't use the connections of its parent."""

@@ -5,7 +5,7 @@ import { checkedId, type RequestOptions, type Transport } from "../transport.js"
 /** An optional parameter. Null counts as missing. */
 type Optional<T> = T | null | undefined;
 
-/** The parameters of a new payment request. Required are an amount or a price, a token, its chain, and a recipient. */
+/** The parameters of a new payment request. You must set an amount or a price, a token, its chain, and a recipient. */
 export interface PaymentRequestCreateParams {
   /** Whole units of the token, as a decimal string such as `"12.50"`. */
   amount?: string;
@@ -104,8 +104,8 @@ export class PaymentRequests {
   }
 
   /**
-   * Submits a transaction that the customer sent. If it is known, its payment is returned. If that has failed, it is
-   * retried if possible.
+   * Submits a transaction that the customer sent. If the service knows this transaction already, returns its payment.
+   * If that payment has failed, its verification is retried if possible.
    */
   async submitPayment(
     id: string,

@@ -10,7 +10,7 @@ export interface WebhookUpdateParams {
   is_enabled?: boolean;
   /** Null means the default types. */
   enabled_events?: EventType[] | null;
-  /** Whether to create a new secret. The previous one also signs for 24 hours. */
+  /** Whether to create a new secret. For 24 hours, events are also signed with the previous secret. */
   rotate_secret?: boolean;
 }
 

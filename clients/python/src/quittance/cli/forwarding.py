@@ -83,7 +83,7 @@ def _post(url: str, body: bytes, headers: Mapping[str, str]) -> int:
 
 
 def _verdict(status: int | None) -> str | None:
-    """Return how the service would treat this status of a real delivery."""
+    """Return a note that says how the service would treat this status if the delivery were real."""
     if status is None or 200 <= status < 300:
         return None
     if 300 <= status < 400:

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
     url = _local_url(options.forward_to)
     secret, is_new = webhook_secret(options)
     types = {each.strip() for each in options.events.split(",")} if options.events else None
-    # The client doesn't retry, because this command itself retries and reports outages.
+    # Switch off the client's retries, because this command retries itself, and reports outages.
     client = client_of(options, timeout=_TIMEOUT_SECONDS, max_retries=0)
     with _until_interrupted() as stop, client:
         listener = Listener(client, Forwarder(url, secret), out, stop, types)
@@ -120,7 +120,7 @@ class Listener:
             self._stop.wait(POLL_SECONDS)
 
     def say_where_it_ended(self) -> None:
-        """Print the command that continues from here."""
+        """Print which `--since` continues after the last forwarded event."""
         events = "1 event" if self._count == 1 else f"{self._count} events"
         again = f" Go on from here with --since {self._last}" if self._last else ""
         self._out.remark(f"Ended after {events}.{again}")
@@ -129,7 +129,7 @@ class Listener:
         """Yield the events after the last forwarded one, oldest first."""
         if self._last:
             return self._client.events.list(ending_before=self._last, limit=100).auto_paging_iter()
-        # There were no events at the start. So all events are new.
+        # When the command started, there were no events. So all events are new.
         return iter(list(self._client.events.list(limit=100).auto_paging_iter())[::-1])
 
     def _deal_with(self, event: Event) -> None:
@@ -204,7 +204,8 @@ def _until_interrupted() -> Iterator[threading.Event]:
     stop = threading.Event()
 
     def stop_soon(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's interface
-        # A thread sets it. The main thread may hold the event's lock, and would deadlock here.
+        # Set the event in another thread. This handler runs in the main thread, which may hold the event's lock, and
+        # would deadlock.
         threading.Thread(target=stop.set).start()
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -10,7 +10,7 @@ from quittance.client import Client
 from quittance.errors import APIError
 from quittance.objects import Chain, Event, PaymentRequest, Token
 
-# By event: the outcomes of a new request that cause the event. The outcomes are simulated in order.
+# For each type of event, the outcomes that cause it. They are simulated for a new payment request, in this order.
 OUTCOMES = {
     "payment.succeeded": ("paid",),
     "payment.failed": ("failed",),
@@ -21,7 +21,7 @@ OUTCOMES = {
     "refund.completed": ("refunded",),
     "refund.failed": ("refund_failed",),
 }
-# Addresses without a known key, made from the SHA-256 of `quittance trigger`.
+# Addresses that are derived from the SHA-256 of `quittance trigger`, so their keys are unknown.
 _RECIPIENTS = {
     "evm": "0x4Fd8f84A1f58b7cE44Dfb7dAF132067f3569FB49",
     "solana": "6Nh6ec9BNgx4w4R62pT3cCX4RbjW9PEyaXMUafBRmCPL",
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
 
 
 def require_sandbox(client: Client, command: str, unchanged: str) -> None:
-    """Raise NoSandbox if this is not a staging deployment. The message ends with `unchanged`."""
+    """Raise NoSandbox if this is not a staging deployment. `unchanged` is the last sentence of the message."""
     if not client.sandbox.is_available():
         raise NoSandbox(
             f"{client.base_url} has no sandbox. `quittance {command}` needs a staging deployment: set "
@@ -112,7 +112,10 @@ def _token(tokens: list[Token], id: int | None) -> Token:
 
 
 def _find(client: Client, type: str, request: PaymentRequest) -> Event:
-    """Return the event. The service has already stored it, in the same transaction as the change."""
+    """Return the event that the outcome caused.
+
+    The service stores it in the same transaction as the outcome, so it exists already.
+    """
     for look in range(_LOOKS):
         if look:
             time.sleep(_PAUSE_SECONDS)

@@ -133,7 +133,8 @@ class PaymentRequests:
     ) -> Payment:
         """Submit a transaction that the customer sent.
 
-        If the transaction is known, its payment is returned. If it has failed, it is retried if possible.
+        If the service knows this transaction already, return its payment. If that payment has failed, its verification
+        is retried if possible.
         """
         path = f"{_PATH}/{checked_id(id)}/payments"
         body = {"transaction_hash": transaction_hash, "chain_id": chain_id}

@@ -44,8 +44,8 @@ class Webhooks:
         """Change the endpoint and return it.
 
         Settings that you leave out don't change. `url=None` removes the URL. `enabled_events=None` restores the default
-        types. `rotate_secret` creates a new secret. The previous one also signs for 24 hours. If the response to such a
-        call is lost, the call is not retried. Call `retrieve()` to see the current secret.
+        types. `rotate_secret` creates a new secret. For 24 hours, events are also signed with the previous secret. If
+        the response to such a call is lost, the call is not retried. Call `retrieve()` to see the current secret.
         """
         body: dict[str, Any] = {"url": url}
         if is_enabled is not None:
