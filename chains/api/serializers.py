@@ -1,4 +1,4 @@
-"""Fields of request bodies with values of a chain."""
+"""Serializer fields for values that depend on the chain, such as addresses."""
 
 from typing import Any
 

@@ -2,7 +2,7 @@
 
 The customer can sign before a manual transfer, or after a transfer that nothing else links to the request. Before a
 transfer, the page's URL contains the id of a route. The page shows the text to sign, and then the recipient. The text
-contains the wallet address, so only the customer who requested it gets its URL.
+contains the wallet's address, so only the customer who requested the page gets the page's URL.
 """
 
 from typing import Any

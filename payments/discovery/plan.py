@@ -49,8 +49,8 @@ class Place:
 class Range:
     """The blocks of a search end at `until`. `head` was the chain's head when the first part of the search began.
 
-    `began_at` is when `until` was the head, or None if `until` is below the head. The newest `look_back`
-    blocks below `head` may still change, or may not be indexed yet.
+    `began_at` is the time of the search if it ends at the chain's head (`until` equals `head`), else None.
+    The newest `look_back` blocks below `head` may still change, or may not be indexed yet.
     """
 
     until: int

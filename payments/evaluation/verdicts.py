@@ -168,7 +168,7 @@ class NotYet:
 
 @dataclass(frozen=True)
 class SwapStarted:
-    """The transaction started a swap of the request. The swap's provider knows the delivery."""
+    """The transaction started a swap of the request. The swap's provider reports the transaction that pays."""
 
     block: Block
     confirmations: int

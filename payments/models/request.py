@@ -70,13 +70,14 @@ class PaymentRequest(models.Model):
       payment was worth the price, the request is completed instead (`payments.deposits.late_arrivals`).
     - `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly submitted transaction. The event is
       sent at most once per request.
-    - `link_shown_at`: when a wallet link with the reference was first shown. Since then a wallet may use it.
+    - `link_shown_at`: when a wallet link with the reference was first shown. From then on, a wallet can send the
+      reference.
     - `deposit_address`: null until it was shown (`DepositAddress`).
 
     The rest:
 
-    - `price` (`currency`, `amount`) is converted to `amount` at `rate`. The price and the rate never change. They
-      are null if the request is for an amount of tokens.
+    - `price` consists of `currency` and an amount in it. `amount` is the price converted at `rate`. The price
+      and the rate never change. They are null if the request is for an amount of tokens.
     - `is_refund`: the request carries a refund, so the merchant pays the customer. The API and the portal show the
       `Refund` instead.
     - `has_refunds`: at least one refund was created for it.

@@ -70,7 +70,7 @@ def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: s
 
 
 def drop_account(payment: Payment, account: str) -> None:
-    """The locked payment's proposal is searched for in several accounts. Stop for this one, or with "" for all.
+    """Stop the search for the locked payment's proposal in this account. With "", stop it in all accounts.
 
     An open payment keeps its last account.
     """

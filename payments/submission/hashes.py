@@ -67,11 +67,11 @@ def submit_hash(
     """Submit a hash for a customer. Return its payment, and whether the payment is new. The hash must be canonical.
 
     - For a known hash, and for a hash that was replaced, the existing payment is returned.
-    - A failed payment is reopened once if its failure can be retried. If it was unbound, it can also be reopened
-      after each new wallet proof.
+    - A failed payment is reopened once if its failure can be retried. If nothing linked it to the request, it can
+      also be reopened after each new proof by the paying wallet.
     - If the transaction speeds up one of the request's payments, that payment continues with it.
-    - If no node knows the hash, and the route's wallet may be a contract account, it is treated as a proposal's id.
-      The payment waits for its execution (`payments.proposals`).
+    - If no node knows the hash, and the route's wallet may be a contract account, the hash is treated as the id of a
+      proposal. The payment waits for the proposal's execution (`payments.proposals`).
     - Native coin that was sent to the deposit address has a payment of its own, which gets the hash
       (`payments.coins`).
     - Expired and cancelled requests accept hashes too. Verification decides whether they pay.

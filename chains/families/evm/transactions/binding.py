@@ -62,10 +62,9 @@ def is_complete(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: T
 
 
 def by_trace(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, Claim]:
-    """Return the claims of the calls that wrote these logs, by the logs' indexes. The trace must be complete.
+    """Return what the call behind each log claims, by the log's index. The trace must be complete.
 
-    A token may also log interest or fees in the same call. So the claims on all logs of one call add up to at most the
-    call's amount.
+    A token may also log interest or fees in the same call. So all logs of one call can claim at most the call's amount.
     """
     by_call: dict[int, list[int]] = defaultdict(list)
     for place, emitted in emitted_in(transfers, logs, trace).items():

@@ -116,7 +116,8 @@ def unproven(
     is_trace_unreadable: bool,
     watched: Collection[str] = (),
 ) -> Unproven | None:
-    """Return the state to query for a transaction without a trace; None if no state would help.
+    """Return the account state that a node must be queried for if a transaction has no trace. None if no state would
+    prove anything.
 
     Raises ChainError for a malformed result.
     """
