@@ -73,7 +73,7 @@ def test_page_signature_matches_product_signature_of_file() -> None:
     shown = _headers()["Service-Signature"]
     timestamp = int(shown.split(",")[0].removeprefix("t="))
     assert sign([secret], timestamp, BODY) == shown
-    assert f"({len(BODY)} of them" in TEXT
+    assert f"({len(BODY)} bytes, without a newline" in TEXT
 
 
 def test_the_retries_are_those_of_the_schedule() -> None:
