@@ -169,7 +169,7 @@ def test_stuck_relay_of_a_paid_request_is_taken_back(own_world: SponsoringWorld)
 def test_unsent_relay_of_a_paid_request_is_taken_back_at_once(
     world: SponsoringWorld,
     monkeypatch: pytest.MonkeyPatch,
-    is_rejected: bool,  # noqa: FBT001
+    is_rejected: bool,
 ) -> None:
     """It is stored, and a node rejects it or the worker dies. Then the customer pays by an ordinary transfer."""
     request = world.request()

@@ -14,7 +14,7 @@ from tests.support.payments.sponsoring import SponsoringWorld
 
 @pytest.fixture
 def liar(world: SponsoringWorld) -> Iterator[FaultProxy]:
-    """The first of three nodes. It tells the truth until the test sets a fault."""
+    """The first of three nodes. Its responses are correct until the test sets a fault."""
     with ExitStack() as stack:
         nodes = [stack.enter_context(proxying(world.chain.url)) for _ in range(2)]
         Chain.objects.filter(pk=world.row.pk).update(

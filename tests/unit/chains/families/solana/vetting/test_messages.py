@@ -39,7 +39,7 @@ def call(*accounts: tuple[Pubkey, bool, bool]) -> Instruction:
 
 
 def sample() -> bytes:
-    """A message with two signers, of whom one has signed, and accounts of every kind.
+    """A message with two signers, one signature, and accounts of every kind.
 
     The table gives two, one writable.
     """
