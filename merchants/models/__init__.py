@@ -55,10 +55,10 @@ class Merchant(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(
-        max_length=100, help_text="For you. Customers see the display name, or this if there is none."
+        max_length=100, help_text="Customers see the display name. If there is none, they see this name."
     )
     email = models.EmailField(
-        blank=True, help_text="For warnings about failing webhooks and payments that need a decision."
+        blank=True, help_text="Gets warnings about failing webhooks and about payments that need a decision."
     )
     references = models.BooleanField(
         default=True,
@@ -68,17 +68,18 @@ class Merchant(models.Model):
         default=False,
         db_default=False,
         help_text=(
-            "On EVM chains, customers can send to an address of the payment request from any wallet or exchange. What "
-            "arrives there can only be moved to the request’s recipient, by a transaction that you send: its network "
-            "fee is yours, about twice that of a usual transfer for each address if you collect many at once."
+            "On EVM chains, each payment request can have its own address. Customers can pay to it from any wallet or "
+            "exchange. The money can only go on to the request’s recipient. To collect it, you send a transaction and "
+            "pay its network fee. If you collect from many addresses at once, each costs about twice the fee of a "
+            "usual transfer."
         ),
     )
     sponsored_payments = models.BooleanField(
         default=True,
         db_default=True,
         help_text=(
-            "If the operator pays network fees, customers can sign a transfer of some tokens instead of sending "
-            "it, and need no coin for the fee."
+            "If the operator pays network fees, customers can pay in some tokens by signing only. They need no coin "
+            "for the fee."
         ),
     )
     embed_origins = ArrayField(models.CharField(max_length=255), default=list, blank=True)
