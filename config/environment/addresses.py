@@ -94,8 +94,8 @@ def database(text: str) -> dict[str, Any]:
 
 
 def _several_hosts(place: str) -> dict[str, str]:
-    """Return the hosts and the ports as libpq's lists. django-environ can't: it drops a missing port, and keeps the
-    brackets of an IPv6 address.
+    """Return the hosts and the ports as libpq's lists. django-environ's lists would be wrong: it drops a missing port,
+    and keeps the brackets of an IPv6 address.
     """
     hosts = [urlsplit(f"//{each}") for each in place.split(",")]
     return {

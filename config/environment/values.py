@@ -92,7 +92,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 def words(*known: str) -> Callable[[str], list[str]]:
     """Return a parser of comma-separated words.
 
-    Each is one of `known` and occurs once. The text `off` is an empty list.
+    Each word is one of `known` and occurs once. The text `off` is an empty list.
     """
 
     def parse(text: str) -> list[str]:

@@ -363,7 +363,7 @@ class EvmClient(DepositReader):
     def discover(
         self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
     ) -> Discovery:
-        """Find transactions with a watched reference by the recipients' `Transfer` logs."""
+        """Search the recipients' `Transfer` logs for transactions with a watched reference."""
         latest = self.head() if until_block is None else until_block
         blocks = discovery.block_range(since_block, latest)
         if blocks is None:

@@ -60,7 +60,7 @@ class Spent:
     retry_after: int
     """Seconds, at least 1."""
     is_share: bool
-    """Whether an owner's share is used up. If False, the whole quota is."""
+    """Whether an owner's share is used up. If False, the whole quota is used up."""
 
 
 def spend(quota_name: str, shares: Sequence[Share], quota: RateLimitItem | None) -> Spent | None:

@@ -32,7 +32,7 @@ _ANY_ADDRESS = "0x" + "ff" * 20
 class Funding:
     """A wallet's balances, in wei and in base units of the token.
 
-    `gas` is the estimate for its call, or the node's error.
+    `gas` is the estimated gas of the wallet's call, or the node's error.
 
     If `is_sponsored`, another account may pay for the gas.
     """

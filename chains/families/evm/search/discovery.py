@@ -27,8 +27,8 @@ MAX_TRANSACTIONS = 2000
 LONGEST_SEARCH_SECONDS = 20.0
 LIMITS = SearchLimits(by_block=True, watches=5000, searches=20)
 
-# The watches that each transaction may pay, by its hash: the token reached the recipient, and the reference is in the
-# input.
+# By transaction hash: the watches that the transaction may pay. The token reached the watch's recipient, and the
+# reference is in the transaction's input.
 Candidates = Mapping[str, Sequence[Watch]]
 
 

@@ -106,7 +106,7 @@ class OversizedReader:
             return
         self._waiting.add(key)
         self._queue.append((key, read))
-        # After a fork the thread is not alive.
+        # If the process was forked, the thread is not alive.
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._work, name="oversized-transactions", daemon=True)
             self._thread.start()

@@ -20,7 +20,9 @@ _UNDECODABLE = re.compile(r"(transaction|tx) ?type|(unknown|unsupported|invalid)
 
 
 def with_known_block(wanted: str, transaction: Any, receipt: Any) -> tuple[Any, Any]:
-    """Return both results. If the node can't decode one of them, only the block from the other result replaces it."""
+    """Return both results. If the node can't decode one of them, replace that result by the block from the other
+    result.
+    """
     if _is_undecodable(transaction) and isinstance(receipt, dict):
         return {"hash": wanted}, receipt
     if _is_undecodable(receipt) and isinstance(transaction, dict) and transaction.get("blockNumber"):
