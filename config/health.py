@@ -74,7 +74,7 @@ def beat_heart() -> None:
 
 
 def heartbeat_age() -> float | None:
-    """Return the seconds since a worker finished a task. Return None if none did in the last minute."""
+    """Return the seconds since a worker finished a task. Return None if no worker did so in the last minute."""
     try:
         noted = cache.get(_HEARTBEAT)
     except RedisError:

@@ -78,8 +78,8 @@ def query_items(
 ) -> dict[_Key, _Result]:
     """Return an item for each key.
 
-    If a quorum is required, the item is the one on which two nodes agree; otherwise it is the first node's. Keys
-    without an item are omitted. Raises ChainError if too few nodes sent a usable response.
+    If a quorum is required, the item is the result on which two nodes agree; otherwise, it is the first node's result.
+    Keys without an item are omitted. Raises ChainError if too few nodes sent a usable response.
     """
     needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
     reports: list[Mapping[_Key, _Result]] = []

@@ -27,7 +27,7 @@ class ErrorType(StrEnum):
 
 
 class ErrorCode(StrEnum):
-    """The stable, documented codes. Adding one is compatible; renaming one breaks clients."""
+    """The stable, documented codes. Adding a code is compatible; renaming a code breaks clients."""
 
     PARAMETER_MISSING = "parameter_missing"
     PARAMETER_INVALID = "parameter_invalid"

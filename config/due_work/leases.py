@@ -128,7 +128,7 @@ class Heartbeat:
                     # The next heartbeat tries again. Without renewal, the lease expires.
                     logger.warning("a lease could not be renewed", exc_info=True)
                     connections.close_all()
-            # Each heartbeat uses a new connection. An old one could leak, or be broken after an outage.
+            # Each heartbeat uses a new connection. An old connection could leak, or be broken after an outage.
             connections.close_all()
 
 

@@ -283,7 +283,7 @@ def _reject_extras(parts: SplitResult) -> None:
 
 
 def _query(parts: SplitResult) -> dict[str, str]:
-    """Return the options in the query. Raises Wrong if one has no value or appears twice."""
+    """Return the options in the query. Raises Wrong if an option has no value or appears twice."""
     if parts.fragment:
         raise Wrong("has a #, which must be written as %23")
     try:

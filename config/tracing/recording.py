@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 logger = logging.getLogger(__name__)
 
-# Work with more statements repeats similar ones, so the first ones are enough.
+# Work with more statements repeats similar ones, so the first statements are enough.
 MAX_STATEMENTS = 100
 
 Kind = Literal["server", "client", "internal"]

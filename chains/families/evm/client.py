@@ -159,8 +159,8 @@ class EvmClient(DepositReader):
     def _read_alone(
         self, node: JsonRpc, found: facts.Found, mentioning: frozenset[str]
     ) -> dict[str, TransactionFacts]:
-        """Return the facts of the oversized transactions that a background thread has read. The thread reads the others
-        later.
+        """Return the facts of the oversized transactions that a background thread has read. The thread reads the other
+        transactions later.
         """
         reader, quiet = self._oversized[node.urls[0]], node.quietly()
         reader.remember(found.oversized)

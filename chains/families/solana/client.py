@@ -191,7 +191,7 @@ class SolanaClient:
         return True
 
     def usual_fee(self, token: str) -> int:  # noqa: ARG002 - the interface
-        """Return the fee of one signature in lamports, because a transfer has only one."""
+        """Return the fee of one signature in lamports, because a transfer has only one signature."""
         return SIGNATURE_FEE
 
     def account_deposit(self, token: str, recipient: str) -> int:
@@ -199,7 +199,7 @@ class SolanaClient:
         return building.account_deposit(self._rpc, token, recipient) if token else 0
 
     def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
-        """Return False, because a transaction shows all of its instructions, also the inner ones."""
+        """Return False, because a transaction shows all of its instructions, including inner instructions."""
         return False
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:

@@ -19,7 +19,7 @@ _LONGEST_SIGNATURE = 90
 
 
 def normalise_address(text: str) -> str:
-    """Return the address in base58. Raises AddressError for an invalid address or one without an owner."""
+    """Return the address in base58. Raises AddressError for an invalid address, and for an address without an owner."""
     if len(text) > _LONGEST_ADDRESS:
         raise AddressError("This should be a Solana address: 32 bytes in base58.")
     try:

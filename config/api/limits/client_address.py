@@ -31,7 +31,7 @@ def forwarded_address(peer_text: str, lines: Iterable[str]) -> Address | None:
     address from the right that is in none of them.
     """
     peer = _parsed(peer_text)
-    # An empty entry counts too: a proxy writes one if it doesn't know the address of its client.
+    # An empty entry counts too: a proxy writes an empty entry if it doesn't know the address of its client.
     forwarded = [_parsed(entry) for entry in ",".join(lines).split(",")]
     trusted = settings.TRUSTED_PROXIES
     if isinstance(trusted, int):

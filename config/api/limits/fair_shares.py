@@ -47,7 +47,8 @@ return {'', 0}
 
 @dataclass(frozen=True)
 class Share:
-    """The part of a quota that one `owner` may use: one in `one_in` of the calls that the others have not used."""
+    """The part of a quota that one `owner` may use: one in `one_in` of the calls that the other owners have not used.
+    """
 
     owner: str
     one_in: int

@@ -1,4 +1,4 @@
-"""Build unsigned transactions from a node's simulation. If the wallet can't send one now, find the reason.
+"""Build unsigned transactions from a node's simulation. If the wallet can't send the transaction, find the reason.
 
 Source: the Ethereum execution API.
 """

@@ -98,7 +98,9 @@ class Search:
         yield from (log for log in self._logs if (log.token, log.recipient) in wanted)
 
     def _search_next(self, rpc: JsonRpc, last: int) -> None:
-        """Search as many blocks as the first node accepts. Query the other nodes for the parts that it can't return."""
+        """Search as many blocks as the first node accepts. Query the other nodes for the parts that this node can't
+        return.
+        """
         tokens = tuple(sorted({watch.token for watch in self._watches}))
         recipients = tuple(sorted({watch.recipient for watch in self._watches}))
         regions = [Region(self.next_block, last, recipients, tokens)]
