@@ -47,8 +47,7 @@ return {'', 0}
 
 @dataclass(frozen=True)
 class Share:
-    """The part of a quota that one `owner` may use: one in `one_in` of the calls that the other owners have not used.
-    """
+    """The part of a quota that one `owner` may use: one in `one_in` of the calls that other owners have not used."""
 
     owner: str
     one_in: int
