@@ -21,8 +21,8 @@ class AmountError(ValueError):
 def parse_amount(value: object, token: Token) -> int:
     """Return the decimal string `value` in base units of `token`.
 
-    Accepts ASCII `digits[.digits]` only. Raises AmountError for other text, for too many decimal places, for zero, and
-    for an amount beyond the chain family's largest.
+    Accepts ASCII `digits[.digits]` only. Raises AmountError for other text, too many decimal places, zero, and amounts
+    above the chain family's maximum.
     """
     whole, fraction = read_decimal(value)
     if len(fraction) > token.decimals:
@@ -39,7 +39,7 @@ def parse_amount(value: object, token: Token) -> int:
 
 
 def read_decimal(value: object) -> tuple[str, str]:
-    """Split a decimal string into the digits before and after the point. Raises AmountError if it isn't one."""
+    """Split a decimal string into the digits before and after the point. Raises AmountError for any other value."""
     if not isinstance(value, str):
         raise AmountError(ErrorCode.AMOUNT_NOT_A_STRING, 'The amount should be a string such as "10.50".')
     match = _DECIMAL.fullmatch(value)

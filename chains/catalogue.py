@@ -165,7 +165,7 @@ def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
 
 
 def _authorization(value: Any, chain_type: str, address: str, where: str) -> dict[str, str] | None:
-    """Return the method by which signatures move the token; None if the file has none."""
+    """Return the token's validated `authorization`; None if the file has none."""
     if value is None:
         return None
     family, where = family_of(chain_type), f"{where}, authorization"

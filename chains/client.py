@@ -63,7 +63,7 @@ class Transfer:
     """A transfer inside one transaction, as the chain records it. Amounts are in base units.
 
     - `token`: the contract's or mint's address, empty for the native coin.
-    - `sender`: the account whose balance fell (on EVM the log's `from`). Empty if tokens are minted or it is unknown.
+    - `sender`: the account whose balance fell (on EVM the log's `from`). Empty for minted tokens and unknown senders.
     - `amount`: the amount that arrived.
     - `slot`: the transfer's position in the transaction; each position is credited only once. For an EVM token, it is
       the log's position in its receipt; for EVM native coin, `value` or the inner call's path. On Solana, it is the
@@ -75,8 +75,8 @@ class Transfer:
     - `made_by`: the account that made the transfer itself; empty if a contract or program moved the tokens on its
       behalf. One of three proofs is enough: the account signed the transaction and called the token directly; a
       complete trace shows the account's call; or, on Solana, the account is the authority of a top-level instruction.
-    - `claimable`: the part of `amount` that a reference or a proof can claim: at most the amount in that call or
-      instruction. None means the whole `amount`.
+    - `claimable`: the part of `amount` that a reference or a proof can claim. It is at most the amount that the call or
+      instruction requests. None means the whole `amount`.
     - `within`: the calls that enclose this transfer, as indexes into the transaction's `mentions`.
     - `account`, `gain` (Solana): the token account that received the transfer (for SOL, the recipient itself), and the
       account's gain in the whole transaction. All credits of a transaction to one account sum to at most its gain.
@@ -124,9 +124,9 @@ class TransactionFacts:
 
     - While the transaction is not mined, `block` is None and `transfers` is empty. If the transaction's bytes are a
       direct transfer of a token or the native coin, `intended` holds this transfer, with its reference.
-    - `nonce` is the sender's; a replacement has the same. `effect` is a digest of the recipient, value and data,
-      without fees. If two transactions have the same nonce and effect, one is a speed-up of the other. Chains without
-      replacements set neither field.
+    - `nonce` is the sender's nonce; a replacement has the same nonce. `effect` is a digest of the recipient, value and
+      data, without fees. If two transactions have the same nonce and effect, one is a speed-up of the other. Chains
+      without replacements set neither field.
     - `commitment` is Solana's commitment level: `confirmed` or `finalized`.
     - `is_complete` is False if money may have moved in calls that could not be read (no trace, or an account of
       unknown code). `transfers`, `references` and `made_by` may then lack entries.
@@ -276,7 +276,7 @@ class ChainClient(Protocol):
     ) -> dict[str, Any] | str:
         """Return the unsigned transaction that moves `amount` base units, in the format that wallets accept.
 
-        `memo_reference` goes into the memo that some of Solana's token accounts require; it binds nothing. The transfer
+        `memo_reference` goes into the memo that some Solana token accounts require, but it isn't evidence. The transfer
         is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if the transfer would fail.
         """
 
@@ -293,19 +293,19 @@ class ChainClient(Protocol):
     def rehearse(
         self, call: EvmCall, *, sender: str, spending: Spending, after: Sequence[EvmCall] = ()
     ) -> bool:
-        """Simulate the call after the other calls of its atomic batch. Return whether a node could do this.
+        """Simulate the call after the other calls of its atomic batch. Return whether a node could simulate it.
 
         Raises TransferRefused if the call would spend more than `spending`, or if a call of a batch would fail.
         """
 
     def balances(self, owner: str, tokens: Sequence[str]) -> Mapping[str, int]:
-        """Return how many base units of each token one payment of `owner` can spend; "" is the native coin.
+        """Return how many base units of each token `owner` can spend in one payment; "" is the native coin.
 
         More tokens don't need more round trips. Tokens whose contract returns no valid response are omitted.
         """
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
-        """Return the base units of the owner's tokens that `spender` may move; 2^256 - 1 if it needs no allowance."""
+        """Return the base units of the owner's tokens that `spender` may move; 2^256 - 1 if no allowance is needed."""
 
     def usual_fee(self, token: str) -> int:
         """Return the current fee of a direct transfer of the token, in base units of the native coin.
@@ -337,7 +337,7 @@ class ChainClient(Protocol):
         """Return why the deposit address can't be shown; None if money that arrives there reaches the recipient.
 
         A node simulates a payment of `amount` base units and its sweep. On a chain with a quorum, two nodes have to
-        return the same result. `is_confirmed` allows a contract: the merchant confirmed that they control its address.
+        return the same result. If `is_confirmed`, the recipient may be a contract that the merchant controls.
         """
 
     def holdings(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
@@ -354,9 +354,9 @@ class ChainClient(Protocol):
     ) -> CoinsReceived:
         """Return how much native coin each deposit address had received up to the block `at_block`.
 
-        The amount is its balance and its sweeps since `since_block`. The result's `swept` has the sweeps up to
-        `stable_block`. On a chain with a quorum, two nodes have to return the same block and amounts. Raises ChainError
-        if too few nodes have the block's state.
+        The amount is the address's balance plus its sweeps since `since_block`. The result's `swept` has the sweeps up
+        to `stable_block`. On a chain with a quorum, two nodes have to return the same block and amounts. Raises
+        ChainError if too few nodes have the block's state.
         """
 
     def blocks(self, heights: Collection[int]) -> Mapping[int, Block]:
@@ -375,7 +375,7 @@ class ChainClient(Protocol):
         """Return each sender's next nonce after its mined transactions; empty if the chain has no nonces."""
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
-        """Return the hash of the sender's transaction with this nonce, mined or waiting; None if no node knows.
+        """Return the hash of the sender's transaction with this nonce, mined or waiting; None if no node knows it.
 
         A hint, not proof: one node's response is enough.
         """

@@ -49,8 +49,8 @@ NEEDS_ATTENTION = (Health.STALLED, Health.NOT_FINALIZING, Health.DOWN)
 class NodeCheck:
     """The result of checking one node.
 
-    `host` is only the URL's host, because the full URL may contain a key. `behind` is its lag in blocks. `final` is the
-    height of the chain's finality tag.
+    `host` is only the URL's host, because the full URL may contain a key. `behind` is the node's lag in blocks. `final`
+    is the height of the chain's finality tag.
     """
 
     host: str
@@ -160,7 +160,9 @@ def lag_seconds(status: ChainStatus) -> float | None:
 
 
 def finality_lag_seconds(status: ChainStatus) -> float | None:
-    """Return how many seconds before the last check the finality tag moved; None if the chain counts confirmations."""
+    """Return the seconds from the last move of the finality tag to the last check; None if the chain counts
+    confirmations.
+    """
     return (status.looked_at - status.finality_since).total_seconds() if status.finality_since else None
 
 

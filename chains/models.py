@@ -131,7 +131,7 @@ class Token(models.Model):
 
     @property
     def is_payable(self) -> bool:
-        """Whether customers can pay with it. Customers can't pay with a token that the catalogue switches off."""
+        """Whether customers can pay with the token. They can't pay with a token that the catalogue switches off."""
         return self.is_active or self.is_only_listed
 
 

@@ -1,6 +1,6 @@
 """Reject recipients at whose address the money would be lost.
 
-Checks that need a node are in `ChainClient.recipient_problem`, such as whether an account is a mint.
+Checks that need a node, such as whether an account is a mint, are in `ChainClient.recipient_problem`.
 """
 
 from chains.families import AddressError

@@ -24,7 +24,7 @@ class Feature(StrEnum):
     """A feature that can be switched off for all merchants."""
 
     SWAPS = "swaps"
-    """Payments with other tokens, by routing providers."""
+    """Payments in a token other than the requested one, through routing providers."""
     REFUNDS = "refunds"
     """New refunds, and their transactions to sign."""
     PRICES = "prices"

@@ -1,4 +1,4 @@
-"""Read the body of an HTTP response from an untrusted server within a size and a deadline."""
+"""Read the body of an HTTP response from an untrusted server, up to a maximum size and a deadline."""
 
 import time
 

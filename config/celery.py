@@ -1,6 +1,6 @@
 """The Celery application.
 
-The Celery application. Tasks only trigger work. The due work itself is in PostgreSQL (see docs/decisions).
+Tasks only trigger work. The due work itself is in PostgreSQL (see docs/decisions).
 """
 
 import gc

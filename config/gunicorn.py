@@ -38,7 +38,7 @@ preload_app = True
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SPARE_FILES = 512
 
-# Set before the application imports the metrics.
+# Set the folder before the application imports the metrics.
 os.environ[_FOLDER] = tempfile.mkdtemp(prefix="quittance-metrics-")
 
 

@@ -74,7 +74,7 @@ def beat_heart() -> None:
 
 
 def heartbeat_age() -> float | None:
-    """Return the seconds since a worker finished a task. Return None if none did in the last minute."""
+    """Return the seconds since a worker finished a task. Return None if no worker did so in the last minute."""
     try:
         noted = cache.get(_HEARTBEAT)
     except RedisError:
@@ -86,7 +86,7 @@ def may_read_details(request: HttpRequest) -> bool:
     """Return whether the caller sent METRICS_TOKEN or, if no token is set, whether the call comes from this machine."""
     if settings.METRICS_TOKEN:
         return is_bearer_of(request.headers.get("Authorization", ""), settings.METRICS_TOKEN)
-    if "X-Forwarded-For" in request.headers:  # a proxy on this machine forwards it for a client elsewhere
+    if "X-Forwarded-For" in request.headers:  # a proxy on this machine forwards a remote client's request
         return False
     try:
         return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback

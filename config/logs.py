@@ -226,8 +226,8 @@ def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> di
             "celery.worker.consumer.consumer": {"filters": ["once_a_minute"]},
             # "psycopg.pool" writes a line for each failed attempt to connect to PostgreSQL.
             "psycopg.pool": {"filters": ["once_a_minute"]},
-            # By default, the servers' loggers have their own handlers, whose lines would have another format, and
-            # secrets.
+            # By default, the servers' loggers have their own handlers, which would write lines in another format and
+            # with secrets.
             "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
             # gunicorn's access log is off, but --access-logfile can switch it on.
             "gunicorn.access": {"handlers": ["console"], "level": "INFO", "propagate": False},

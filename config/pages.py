@@ -90,7 +90,7 @@ def _for_customers(request: HttpRequest) -> HttpResponse:
 
 
 def _plain_style() -> str:
-    """Return the CSP hash of the inline style in plain_page.html, the only one."""
+    """Return the CSP hash of the only inline style in plain_page.html."""
     page = (settings.BASE_DIR / "templates" / "plain_page.html").read_text()
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     return "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -144,8 +144,8 @@ CELERY_BROKER_CHANNEL_ERROR_RETRY = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 # With this setting on, Celery would kill the process of each running task if the connection to the broker is lost. The
-# threads in that process verify payments and send webhooks. With it off, the broker sends such a task a second time.
-# The repetition does no harm, because every task may run twice.
+# threads in that process verify payments and send webhooks. With this setting off, the broker sends these tasks a
+# second time. The repetition does no harm, because every task may run twice.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = env.WORKER_CONCURRENCY

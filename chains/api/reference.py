@@ -10,7 +10,7 @@ from chains.switches import offered_tokens
 
 
 def example_chain_and_token() -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return a catalogue token that resembles the token of the examples, with its chain. None if there is none."""
+    """Return a catalogue token that resembles the examples' token, with its chain. None if no token does."""
     chain_example, token_example = (vars(each)["schema_example"] for each in (ChainObject, TokenObject))
     # The examples' amounts fit this token's decimals, and their addresses have this chain's format.
     tokens = Token.objects.filter(

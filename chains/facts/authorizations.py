@@ -39,7 +39,7 @@ class TransferAuthorization:
 
 @dataclass(frozen=True)
 class AuthorizationStates:
-    """`used` has the key of each authorization, and whether it was used or cancelled up to and including `block`."""
+    """`used` maps each authorization's key to whether it was used or cancelled up to and including `block`."""
 
     block: Block
     used: Mapping[tuple[str, str, bytes], bool]
@@ -62,7 +62,9 @@ class Sent(StrEnum):
     USED_UP = "used_up"
     """Another transaction with this nonce is mined."""
     REJECTED = "rejected"
-    """The node rejected it: the account lacks coin, or a pending transaction with this nonce has higher fees."""
+    """The node rejected the transaction: the account lacks coin, or a pending transaction with this nonce has higher
+    fees.
+    """
 
 
 class AuthorizationClient(Protocol):
@@ -82,7 +84,7 @@ class AuthorizationClient(Protocol):
     def find_uses(
         self, keys: Collection[tuple[str, str, bytes]], *, since_block: int, until_block: int
     ) -> dict[tuple[str, str, bytes], frozenset[str]]:
-        """Search the nodes' logs for the transactions that used or cancelled these authorizations; return their hashes.
+        """Return the hashes of the transactions that used or cancelled these authorizations, from the nodes' logs.
 
         Confirm the transactions with `look_up`. On a chain with a quorum, two nodes are queried, because one may return
         nothing or a wrong transaction.

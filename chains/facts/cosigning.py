@@ -12,8 +12,8 @@ from chains.facts.authorizations import Sent
 class Sponsored:
     """An unsigned transaction whose fee payer is the operator's account.
 
-    No block above `last_valid_height` can include it. `fee` is the maximum network fee. `deposit` is the rent of the
-    recipient's new token account, or 0. Fee and deposit are in base units of the native coin.
+    No block above `last_valid_height` can include the transaction. `fee` is the maximum network fee. `deposit` is the
+    rent of the recipient's new token account, or 0. Fee and deposit are in base units of the native coin.
     """
 
     transaction: bytes
@@ -33,7 +33,7 @@ class PayerSigned:
 
 @dataclass(frozen=True)
 class Pending:
-    """A transaction that the payer signed. No block above `last_valid_height` can include it."""
+    """A transaction that the payer signed. No block above `last_valid_height` can include this transaction."""
 
     transaction: bytes
     last_valid_height: int
@@ -43,9 +43,9 @@ class Fate(StrEnum):
     """The final outcome of a transaction."""
 
     LANDED = "landed"
-    """It is in a final block, successful or not."""
+    """The transaction is in a final block, whether it succeeded or failed."""
     EXPIRED = "expired"
-    """It is in no block, and can't get into one any more."""
+    """The transaction is in no block, and no block can include it any more."""
 
 
 class CannotSponsor(Exception):
@@ -81,7 +81,7 @@ class CosigningClient(Protocol):
     ) -> Sponsored:
         """Return the simulated, unsigned transfer of the payer's tokens with `sponsor` as the fee payer.
 
-        With `may_open`, the sponsor pays the rent of the recipient's token account if there is none yet. Raises
+        With `may_open`, the sponsor pays the rent of a new token account if the recipient has none. Raises
         TransferRefused if the payer lacks funds or the transfer would fail, and CannotSponsor.
         """
 

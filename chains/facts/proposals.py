@@ -37,7 +37,7 @@ class Execution:
 class ProposalSearch:
     """The executions that were found.
 
-    `next_blocks` has the block at which the next search for each other proposal begins.
+    For each proposal without an execution, `next_blocks` has the block at which the next search begins.
     """
 
     executions: Mapping[Proposal, Execution]

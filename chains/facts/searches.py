@@ -16,7 +16,7 @@ class Watch:
 class Discovery:
     """The (reference, transaction hash) pairs that were found, and the block at which the next search begins.
 
-    The transaction transfers the watched token to the watched recipient, with the reference. If the transaction could
+    Each transaction transfers the watched token to the watched recipient, with the reference. If a transaction could
     not be read fully, the reference may be in another part of its input. `unreadable` counts the (block, recipient)
     pairs that were skipped because no node returns their logs.
     """
@@ -53,7 +53,7 @@ class SearchLimits:
 
     If `by_block`, a search reads the logs of a range of blocks for all of its watches (EVM). Otherwise it looks up each
     watch separately, at any height (Solana): `since_block` and `next_block` then count watches, and 0 means that all
-    are done. A search has at most `watches` watches. At most `searches` searches run in a row.
+    watches are done. A search has at most `watches` watches. At most `searches` searches run in a row.
     """
 
     by_block: bool

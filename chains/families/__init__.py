@@ -100,7 +100,7 @@ def label_of(chain_type: str) -> str:
 
 
 def candidate_families(text: str) -> list[Family]:
-    """Return the families whose address or hash can have this prefix."""
+    """Return the families whose addresses or hashes can begin like `text`."""
     beginning = text[:_LONGEST_MARK].lower()
     every = families().values()
     marked = [family for family in every if family.address_mark and beginning.startswith(family.address_mark)]

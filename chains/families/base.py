@@ -169,7 +169,7 @@ class Cosigning:
     - `read_signed(built transaction, text, payer, sponsor)` parses the transaction that the wallet returned. Raises
       SignatureError if the payer did not sign the built transaction. The wallet may have added protections that cost
       the sponsor nothing.
-    - `fee_payer_of(transaction)` is the fee payer's address of a transaction that we built.
+    - `fee_payer_of(transaction)` is the address of the fee payer, for a transaction that we built.
     - `sign(payer-signed transaction, key)` adds the fee payer's signature, which is always the same for the same
       transaction.
     """
@@ -221,8 +221,8 @@ class Family:
     - `normalise_address`, `normalise_transaction_hash` and `read_signature`. `normalise_signature` extracts a signature
       from a text and passes it to `read_signature`.
     - `address_mark` is the prefix of this family's addresses, in lower case; empty if they have none.
-    - `find_address` returns the address in a pasted text, or "". The address may have any letter case, and may not be
-      payable.
+    - `find_address` returns the address in a pasted text, or "". Any letter case is accepted, and so are addresses that
+      can't be paid.
     - `address_bytes` returns the bytes that represent an address in a call. `reference_text` formats a reference as
       explorers show it.
 

@@ -1,5 +1,5 @@
-"""Follow the head of one chain in a thread. The thread polls the head. If the catalogue lists WebSockets, it uses their
-hints.
+"""Follow the head of one chain in a thread. The thread polls the head. If the catalogue lists WebSockets, the thread
+also uses their hints.
 """
 
 import logging

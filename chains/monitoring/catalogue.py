@@ -14,11 +14,12 @@ def verify_catalogue(chains: list[dict[str, Any]]) -> list[str]:
     """Compare the catalogue with every node of each active chain: chain ID, token decimals and symbols.
 
     A Solana mint has no symbol, so only its decimals are compared. If a token has an `authorization` on EVM, the
-    token's contract should verify signatures for this domain. On Solana, the token's transfers should run only the
-    program SPL Token. If the factory of deposit addresses is deployed, it should have the shipped code.
+    token's contract should verify signatures for the domain that `authorization` names. On Solana, the token's
+    transfers should run only the program SPL Token. If the factory of deposit addresses is deployed, it should have the
+    shipped code.
 
-    Inactive chains are skipped; returns their names. Raises CatalogueError for a mismatch, a token that can't be
-    offered, a node that doesn't respond, or an active chain without nodes.
+    Return the names of the inactive chains, which are skipped. Raises CatalogueError for a mismatch, a token that can't
+    be offered, a node that doesn't respond, or an active chain without nodes.
     """
     for entry in chains:
         if entry["is_active"]:

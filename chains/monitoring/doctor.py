@@ -14,7 +14,8 @@ from chains.health import STALE_AFTER, TAG_STILL_AFTER
 from chains.models import Chain, ChainStatus, Switch
 from config.doctor.finding import Finding, failed, fine, warning
 
-# The blocks for which a node should have state. Without traces, verification reads accounts at the block of a payment.
+# The number of recent blocks for which a node should have state. Without traces, verification reads accounts at the
+# block of a payment.
 MIN_HISTORY = 128
 NODE_SECONDS = 60.0
 _THREADS = 8

@@ -83,7 +83,7 @@ class Batches:
     """One round of calls to one node.
 
     `send` sends some calls in one request and limits the response's bytes. `is_alive` makes a trivial call. With
-    `isolating`, a call that fails alone returns an `Unread`; otherwise its error is raised.
+    `isolating`, the result of a call that fails alone is an `Unread`. Without `isolating`, the error is raised.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Batches:
         self._isolating = isolating
         self._is_known_alive = False
         self._failed = 0
-        # The size of the smallest rejected batch, and of the largest batch that worked and was smaller.
+        # The size of the smallest rejected batch, and the size of the largest smaller batch that worked.
         self._rejected = self._worked = 0
         self._is_any_read = False
         self._is_large = False

@@ -28,8 +28,8 @@ _Result = TypeVar("_Result")
 def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], query: Query) -> Snapshot:
     """Return the transactions that the nodes of `rpc` report.
 
-    `query` reads them from one node. If the nodes disagree on a transaction, it is reported as not mined and listed in
-    `contradicted`. Raises ChainError if too few nodes sent a usable response.
+    `query` reads the transactions from one node. If the nodes disagree on a transaction, it is reported as not mined
+    and listed in `contradicted`. Raises ChainError if too few nodes sent a usable response.
     """
     needs_quorum = rpc.size >= NODES_FOR_QUORUM
     results: list[_NodeResult] = []
@@ -61,12 +61,14 @@ def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], query: Query) -> Sn
 
 
 def query_enough(rpc: JsonRpc, query: Callable[[JsonRpc], _Result]) -> list[_Result]:
-    """If a quorum is required, return the results of two nodes; otherwise of one. Raises ChainError."""
+    """If a quorum is required, return the results of two nodes; otherwise, return one result. Raises ChainError."""
     return _query_until(rpc, query, len, "too few of {} nodes are available")
 
 
 def query_until_agreed(rpc: JsonRpc, query: Callable[[JsonRpc], _Result]) -> _Result:
-    """If a quorum is required, return the result on which two nodes agree; otherwise the first. Raises ChainError."""
+    """If a quorum is required, return the result on which two nodes agree; otherwise, return the first result. Raises
+    ChainError.
+    """
     no_two = "no two of {} nodes sent the same result"
     return _query_until(rpc, query, lambda reports: reports.count(reports[-1]), no_two)[-1]
 
@@ -76,8 +78,8 @@ def query_items(
 ) -> dict[_Key, _Result]:
     """Return an item for each key.
 
-    If a quorum is required, the item is the one on which two nodes agree; otherwise it is the first node's. Keys
-    without an item are omitted. Raises ChainError if too few nodes sent a usable response.
+    If a quorum is required, the item is the result on which two nodes agree; otherwise, it is the first node's result.
+    Keys without an item are omitted. Raises ChainError if too few nodes sent a usable response.
     """
     needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
     reports: list[Mapping[_Key, _Result]] = []
@@ -180,7 +182,9 @@ def _is_settled(reports: Sequence[TransactionFacts | None]) -> bool:
 
 
 def _proves_more(facts: TransactionFacts, agreed: TransactionFacts) -> bool:
-    """Whether a node proves more than the facts on which two nodes agree. A third node may confirm the rest."""
+    """Whether a node proves more than the facts on which two nodes agree. A third node may confirm the additional
+    facts.
+    """
     if facts.is_readable > agreed.is_readable or facts.is_complete > agreed.is_complete:
         return True
     agreed_on = {_moved(transfer): transfer for transfer in agreed.transfers}
@@ -217,7 +221,7 @@ def _agreed(hashes: Sequence[str], results: Sequence[_NodeResult]) -> Snapshot:
 
 
 def _common(reports: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
-    """Return the most complete facts of a mined transaction on which two nodes agree."""
+    """Return the most complete facts on which two nodes agree, from the reports of the transaction as mined."""
     mined = [facts for facts in reports if facts is not None and facts.block is not None]
     agreed = [both for one, other in combinations(mined, 2) if (both := _both(one, other)) is not None]
     return max(agreed, key=lambda facts: (facts.is_readable, facts.is_complete), default=None)

@@ -228,7 +228,7 @@ def describes_large_response(reason: str) -> bool:
 
 
 def _is_rate_limit(fault: RpcFault) -> bool:
-    """Whether a call's error is about our quota. Nodes also use this code for searches that find too much."""
+    """Whether a call's error is about our quota. Nodes also use these codes for searches that find too much."""
     return fault.code in _LIMIT_CODES and bool(_IS_TEMPORARY.search(fault.message))
 
 

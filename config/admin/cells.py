@@ -76,7 +76,7 @@ def clipped(text: str, url: str = "", first: int = 8, last: int = 6) -> SafeStri
 
 
 def copyable(text: str, shown: object = "") -> SafeString | str:
-    """Return `shown` (default `text`) with a button that copies `text`, unless it is empty."""
+    """Return `shown` (default `text`) with a button that copies `text`. Return NOTHING if `text` is empty."""
     if not text:
         return NOTHING
     return format_html(
@@ -95,5 +95,5 @@ def present(facts: Iterable[tuple[str, object]]) -> list[tuple[str, object]]:
 
 
 def outside(base: str, path: str) -> str:
-    """Return a block explorer URL, or "" unless the catalogue has an https explorer."""
+    """Return a block explorer URL; "" if the catalogue has no https explorer."""
     return f"{base.rstrip('/')}/{path}" if urlsplit(base).scheme == "https" else ""

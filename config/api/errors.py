@@ -27,7 +27,7 @@ class ErrorType(StrEnum):
 
 
 class ErrorCode(StrEnum):
-    """The stable, documented codes. Adding one is compatible; renaming one breaks clients."""
+    """The stable, documented codes. Adding a code is compatible; renaming a code breaks clients."""
 
     PARAMETER_MISSING = "parameter_missing"
     PARAMETER_INVALID = "parameter_invalid"
@@ -169,7 +169,7 @@ TEMPORARY_CONFLICTS = {
     ErrorCode.PAYMENT_NOT_RETRYABLE,  # until a pending payment fails: then it can be retried or accepted
     ErrorCode.REFUND_TOO_LARGE,  # until another refund is cancelled or fails, or another payment arrives
     ErrorCode.REFUND_NOT_READY,  # until the customer enters an address, or a reorganisation reverses a completed refund
-    ErrorCode.REFUND_NOT_CANCELLABLE,  # until its transaction fails
+    ErrorCode.REFUND_NOT_CANCELLABLE,  # until the refund's transaction fails
     ErrorCode.PAYMENT_REQUEST_ACTIVE,  # until the request completes, expires or is cancelled
     ErrorCode.PAYMENT_REFUNDED,  # until a refund is cancelled or fails
     ErrorCode.WEBHOOK_NOT_CONFIGURED,  # until a URL is set
@@ -211,7 +211,7 @@ class ApiError(APIException):
     """
 
     is_intended = False
-    """Whether an operator caused it on purpose. Such a 5xx is not logged as an error."""
+    """Whether an operator caused the error on purpose. Such a 5xx is not logged as an error."""
 
     def __init__(
         self,

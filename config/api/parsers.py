@@ -63,7 +63,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
         raise _invalid(f"The request body is not valid JSON at character {error.pos + 1}.") from error
     except ValueError as error:
         raise _invalid("The request body has a number with thousands of digits.") from error
-    if "\\u" in text:  # only escape sequences can hold these characters
+    if "\\u" in text:  # only escape sequences can hold the characters that `_check` rejects
         _check(value)
     if not isinstance(value, dict):
         raise _invalid("The request body should be a JSON object.")

@@ -1,6 +1,6 @@
 """A strict base serializer and strict fields.
 
-The serializers reject unknown fields, control characters, and strings for numbers.
+The serializers reject unknown fields, control characters, and strings in place of numbers.
 """
 
 import re

@@ -27,7 +27,7 @@ class Heart:
 
 
 def age(redis_url: str) -> float | None:
-    """Return the seconds since beat sent a task. Return None if it sent none in the last minute."""
+    """Return the seconds since beat sent a task. Return None if beat sent no task in the last minute."""
     client = _client(redis_url)
     try:
         noted = client.get(_KEY)

@@ -10,7 +10,7 @@ TRANSPORT: dict[str, Any] = {
     "retry_on_timeout": True,
 }
 
-# A task that waits too long expires, because beat has sent a newer one meanwhile.
+# A task that waits too long expires, because beat has sent a newer task meanwhile.
 SCHEDULE: dict[str, dict[str, Any]] = {
     "wake verification": {
         "task": "payments.tasks.wake_verification",

@@ -1,7 +1,7 @@
 """Compile ORM queries once, and execute their SQL with new values as prepared statements.
 
-The rows become model instances as usual. Without this module, reading a payment request takes 0.86 ms of CPU instead of
-0.04 ms; a whole create takes 0.82 ms.
+The rows become model instances as usual. Without this module, reading a payment request takes 0.86 ms of CPU. With it,
+a read takes 0.04 ms, and a whole create takes 0.82 ms.
 """
 
 import re

@@ -13,7 +13,7 @@ _adapters: AdaptersMap | None = None
 
 
 class PreparedCursor(psycopg.Cursor[Any]):
-    """A cursor with prepared statements: PostgreSQL parses and plans each one once per connection."""
+    """A cursor with prepared statements: PostgreSQL parses and plans each statement once per connection."""
 
     @property
     def adapters(self) -> AdaptersMap:

@@ -16,7 +16,7 @@ from config.due_work.listening import connect
 
 OLDEST = 14
 SKEW_SECONDS = (2.0, 30.0)
-# The service's own statements time out earlier (`settings.DATABASES`). Longer ones are from other programs.
+# The service's own statements time out earlier (`settings.DATABASES`). Longer statements are from other programs.
 LOCKED_SECONDS = 5.0
 OPEN_SECONDS = 300.0
 MIN_DEAD_ROWS = 100_000
@@ -78,7 +78,7 @@ def version_of(major: int) -> Finding:
 
 
 def check_migrations() -> Iterator[Finding]:
-    """Yield migrations that are not applied, and applied ones that this version of the service doesn't know."""
+    """Yield migrations that are not applied, and applied migrations that this version of the service doesn't know."""
     loader = (executor := MigrationExecutor(connection)).loader
     missing = [str(each) for each, _ in executor.migration_plan(loader.graph.leaf_nodes())]
     replaced = {each for migration in loader.disk_migrations.values() for each in migration.replaces}

@@ -1,8 +1,9 @@
 """Check the public addresses: TLS, and the proxy's headers.
 
 The check calls each public address as a browser does. A second call proves that it comes from doctor
-(`config.server.probe`). The service then returns the client address, the scheme and other values that it received. They
-show whether the proxy sets its headers correctly. For example, a client must not be able to forge its address.
+(`config.server.probe`). The service then returns the client address, the scheme and other values that it received.
+These values show whether the proxy sets its headers correctly. For example, a client must not be able to forge its
+address.
 """
 
 import http.client

@@ -63,7 +63,7 @@ def run(checks: Mapping[str, str]) -> Report:
 
 
 def of_settings(error: SettingsError) -> Report:
-    """Return the report on invalid settings. With them, no check can run."""
+    """Return the report on invalid settings. No check can run with invalid settings."""
     return Report(
         {
             "settings": [

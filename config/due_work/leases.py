@@ -7,7 +7,7 @@ a worker that lost its lease changes nothing.
 - The database's clock decides when a lease ends, because a worker's clock may be wrong.
 - A heartbeat renews a row only if it still has the worker's claim ID and its lease has not ended.
 - A worker that can't reach the database stops ten seconds after the last renewal, by its own monotonic clock. In the
-  database, the lease ends slightly later, so no other worker starts before that.
+  database, the lease ends slightly later, so no other worker starts before this worker stops.
 """
 
 import logging
@@ -128,7 +128,7 @@ class Heartbeat:
                     # The next heartbeat tries again. Without renewal, the lease expires.
                     logger.warning("a lease could not be renewed", exc_info=True)
                     connections.close_all()
-            # Each heartbeat uses a new connection. An old one could leak, or be broken after an outage.
+            # Each heartbeat uses a new connection. An old connection could leak, or be broken after an outage.
             connections.close_all()
 
 

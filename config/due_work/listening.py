@@ -1,4 +1,4 @@
-"""PostgreSQL's notifications. A process announces a change, and the others learn it within milliseconds.
+"""PostgreSQL's notifications. A process announces a change, and the other processes learn about it within milliseconds.
 
 A process misses a notification while its connection is down. So never rely on notifications alone. Code that waits for
 due rows also polls. Code that caches rows checks `Listener.is_current` before it uses a cached row.
@@ -33,7 +33,7 @@ class Channel(StrEnum):
     """The kinds of changes. A notification's payload is the ID of the changed object, or empty."""
 
     SETTINGS = "quittance_settings"
-    """A chain, a token or a merchant was changed. Sent by triggers, in the transaction of the change."""
+    """A chain, a token or a merchant changed. Triggers in the database send this notification."""
     REQUESTS = "quittance_requests"
     """The checkout of a payment request changed. The payload is the request's ID."""
     PAYMENTS = "quittance_payments"
@@ -103,7 +103,7 @@ class Listener:
         self._failures = 0
 
     def start(self) -> None:
-        """Begin listening. Call it after a fork, because threads do not survive one."""
+        """Begin listening. Call it after a fork, because threads do not survive a fork."""
         self._thread = threading.Thread(target=self._run, name="notifications", daemon=True)
         self._thread.start()
 

@@ -21,7 +21,7 @@ class _Running(NamedTuple):
 class Runner(Generic[L]):
     """Processes a queue with one thread for each lane that has due rows.
 
-    `work` processes one batch of a lane, and returns whether to continue with another one. A hanging lane blocks only
+    `work` processes one batch of a lane, and returns whether to continue with another batch. A hanging lane blocks only
     its own thread, and delays no other lane. If the process dies, the leases expire and another worker continues.
     """
 
@@ -75,7 +75,7 @@ class Runner(Generic[L]):
             return {lane for lane, running in self._running.items() if running.thread.is_alive()}
 
     def stop(self) -> list[threading.Thread]:
-        """End each thread after its current batch, and start no new one. Return the running threads."""
+        """End each thread after its current batch, and start no new thread. Return the running threads."""
         self._stopping.set()
         with self._lock:
             running = list(self._running.values())

@@ -94,8 +94,8 @@ def database(text: str) -> dict[str, Any]:
 
 
 def _several_hosts(place: str) -> dict[str, str]:
-    """Return the hosts and the ports as libpq's lists. django-environ can't: it drops a missing port, and keeps the
-    brackets of an IPv6 address.
+    """Return the hosts and the ports as libpq's lists. django-environ's lists would be wrong: it drops a missing port,
+    and keeps the brackets of an IPv6 address.
     """
     hosts = [urlsplit(f"//{each}") for each in place.split(",")]
     return {
@@ -283,7 +283,7 @@ def _reject_extras(parts: SplitResult) -> None:
 
 
 def _query(parts: SplitResult) -> dict[str, str]:
-    """Return the options in the query. Raises Wrong if one has no value or appears twice."""
+    """Return the options in the query. Raises Wrong if an option has no value or appears twice."""
     if parts.fragment:
         raise Wrong("has a #, which must be written as %23")
     try:

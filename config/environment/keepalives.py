@@ -14,7 +14,7 @@ OURS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
-"""libpq's connection parameters, in seconds; the last is in milliseconds without an acknowledgement."""
+"""libpq's connection parameters. `tcp_user_timeout` is in milliseconds, and the other times are in seconds."""
 
 PEER_OPTIONS = " ".join(
     f"-c {name}={value}"
@@ -25,4 +25,4 @@ PEER_OPTIONS = " ".join(
         "tcp_user_timeout": 10_000,
     }.items()
 )
-"""The same for PostgreSQL's end, in `options`. It then ends the transaction and locks of a lost process."""
+"""The same settings for PostgreSQL's end. PostgreSQL then ends the transactions and locks of a lost process."""

@@ -31,12 +31,12 @@ class Provider:
 
     @property
     def api_url(self) -> str:
-        """The name of its URL setting."""
+        """The name of the provider's URL setting."""
         return f"{self.key.upper()}_API_URL"
 
     @property
     def api_key(self) -> str:
-        """The name of its API key setting."""
+        """The name of the provider's API key setting."""
         return f"{self.key.upper()}_API_KEY"
 
     def quote_limit(self, api_key: str) -> str:

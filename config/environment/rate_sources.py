@@ -9,7 +9,7 @@ from config.environment.setting import Setting
 
 FOLDER = Path(__file__).resolve().parents[2] / "payments" / "prices" / "sources"
 FEEDS = "feeds"
-"""The source that queries the chains' nodes; the others have a URL."""
+"""The source that queries the chains' nodes. All other sources have a URL."""
 
 
 def sources(folder: Path = FOLDER) -> Sequence[str]:

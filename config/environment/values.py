@@ -19,7 +19,7 @@ SHORTEST_KEY = 32
 # Django warns if a key has fewer different characters, because such a key is probably not random.
 _MIN_DIFFERENT_CHARACTERS = 5
 MAX_PROXIES = 16
-# The order of the curve secp256k1. A private key must be below it.
+# The order of the curve secp256k1. A private key must be less than this order.
 _ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -92,7 +92,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 def words(*known: str) -> Callable[[str], list[str]]:
     """Return a parser of comma-separated words.
 
-    Each is one of `known` and occurs once. The text `off` is an empty list.
+    Each word is one of `known` and occurs once. The text `off` is an empty list.
     """
 
     def parse(text: str) -> list[str]:

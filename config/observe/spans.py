@@ -180,7 +180,7 @@ def trace_id_of(payment_request_id: str) -> int:
 def place(work: Work, ids: Ids) -> tuple[int, int]:
     """Return the trace id and span id of a piece of work.
 
-    If it concerns several payment requests, `ids` says for which one.
+    If the work concerns several payment requests, `ids` says which of them to use.
     """
     subjects = _subjects(work, ids)
     if len(subjects) == 1:
@@ -202,7 +202,7 @@ def _subjects(work: Work, ids: Ids) -> Sequence[Ids]:
 def _is_placed(work: Work, ids: Ids) -> bool:
     """Return whether it is already known to which trace the work belongs.
 
-    An API call doesn't know it until it has looked up the payment request.
+    The trace of an API call is unknown until the call has looked up the payment request.
     """
     return bool(work.details or not work.joins or _subjects(work, ids))
 

@@ -1,7 +1,8 @@
 """Buffer a client's requests until they are complete.
 
 gunicorn's parser reads the head of a request. The parser gets only a complete head, so it never waits for the network.
-The parser rejects an ambiguous head: Content-Length with Transfer-Encoding, one of the two twice, or bare line feeds.
+The parser rejects an ambiguous head: Content-Length with Transfer-Encoding, one of these headers twice, or bare line
+feeds.
 """
 
 import io

@@ -1,7 +1,7 @@
 """Responses to requests that the server can't read, in the API's error format and with a request ID.
 
-gunicorn would send an HTML page. For an unknown transfer coding, it would send 501, although it is an error of the
-client.
+gunicorn would send an HTML page. For an unknown transfer coding, gunicorn would send 501, although the client made the
+error.
 """
 
 import json
@@ -23,7 +23,7 @@ _UNREADABLE = (ErrorCode.PARAMETER_INVALID, "The request is not valid HTTP.")
 class ErrorSocket:
     """A client's socket that sends our response in place of gunicorn's error page.
 
-    The status is the same, except 400 for 501.
+    The response has the status of gunicorn's page, but 400 in place of 501.
     """
 
     def __init__(self, sock: Any) -> None:

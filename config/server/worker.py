@@ -195,7 +195,7 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
                 self._cut_off(conn)
 
     def _is_over_limit(self) -> bool:
-        """Return whether there is no room for new requests. The oldest unfinished ones are then dropped."""
+        """Return whether there is no room for new requests. The oldest unfinished requests are then dropped."""
         return bool(self.nr_conns >= self.worker_connections or self._held_bytes > MAX_HELD_BYTES)
 
     def _cut_off(self, conn: Any) -> None:

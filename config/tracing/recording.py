@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 logger = logging.getLogger(__name__)
 
-# Work with more statements repeats similar ones, so the first ones are enough.
+# Work with more statements repeats similar ones, so the first statements are enough.
 MAX_STATEMENTS = 100
 
 Kind = Literal["server", "client", "internal"]
@@ -97,9 +97,9 @@ def traced(
     about: Callable[[], Sequence[Ids]] | None = None,
     joins: bool = True,
 ) -> Iterator[None]:
-    """Record the block as one piece of work. `about` returns the work's `subjects`.
+    """Record the block as one piece of work.
 
-    It is called only if recording is on.
+    `about` returns the work's `subjects`, and is called only if recording is on.
     """
     if _write is None:
         yield

@@ -159,8 +159,8 @@ class EvmClient(DepositReader):
     def _read_alone(
         self, node: JsonRpc, found: facts.Found, mentioning: frozenset[str]
     ) -> dict[str, TransactionFacts]:
-        """Return the facts of the oversized transactions that a background thread has read. The thread reads the others
-        later.
+        """Return the facts of the oversized transactions that a background thread has read. The thread reads the other
+        transactions later.
         """
         reader, quiet = self._oversized[node.urls[0]], node.quietly()
         reader.remember(found.oversized)
@@ -363,7 +363,7 @@ class EvmClient(DepositReader):
     def discover(
         self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
     ) -> Discovery:
-        """Find transactions with a watched reference by the recipients' `Transfer` logs."""
+        """Search the recipients' `Transfer` logs for transactions with a watched reference."""
         latest = self.head() if until_block is None else until_block
         blocks = discovery.block_range(since_block, latest)
         if blocks is None:

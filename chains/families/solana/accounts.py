@@ -135,7 +135,7 @@ def requires_memo(account: Account | None) -> bool:
 
 
 def extension(account: Account, kind: int) -> bytes | None:
-    """Return the data of a Token-2022 extension of a mint or token account; None without it."""
+    """Return the data of a Token-2022 extension of a mint or token account; None if the account lacks it."""
     if account.owner != TOKEN_2022:
         return None
     data, at = account.data, _EXTENSIONS_AT
@@ -167,7 +167,7 @@ def mint_problem(account: Account) -> str:
 def why_not_payable(account: Account | None) -> str | None:
     """Return a sentence on why this account can't receive payments, or None if it can.
 
-    An address without an account is an unused wallet. If it isn't on the curve, it may be a program's vault.
+    An address without an account is an unused wallet. If the address isn't on the curve, it may be a program's vault.
     """
     if account is None:
         return None

@@ -58,8 +58,8 @@ class Order:
     """The requested transfer.
 
     `token` is a mint, or empty for the native coin. `memo_reference` goes into the memo, if the recipient's token
-    account requires one. `sponsor` pays the fee. With `may_open`, it also pays the rent of the recipient's token
-    account. Without a sponsor, the sender pays both.
+    account requires one. `sponsor` pays the fee. With `may_open`, the sponsor also pays the rent of the recipient's
+    token account. Without a sponsor, the sender pays both.
     """
 
     token: str
@@ -80,8 +80,8 @@ class Order:
 class Built:
     """An unsigned transaction in base64.
 
-    With a sponsor, `last_valid_height` is the last block that can include it. `fee` is its network fee, and `deposit`
-    is the rent of the recipient's new token account, both in lamports.
+    With a sponsor, `last_valid_height` is the last block that can include the transaction. `fee` is the network fee,
+    and `deposit` is the rent of the recipient's new token account, both in lamports.
     """
 
     transaction: str
@@ -97,7 +97,7 @@ class _Wallet:
     """
 
     coins: int
-    """Those of the account that pays the fee."""
+    """The lamports of the account that pays the fee."""
     holdings: tuple[Holding, ...]
     mint: Account | None
     recipient: Account | None
@@ -235,7 +235,7 @@ def _receiving(token: str, recipient: str) -> list[str]:
 
 
 def _opened(receiving: Sequence[Account | None]) -> list[Account | None]:
-    """Return None for an address that only holds coin, because anyone can send coin before the account is opened."""
+    """Replace accounts that only hold coin by None, because anyone can send coin before a token account is opened."""
     return [each if each is not None and each.is_token_account else None for each in receiving]
 
 

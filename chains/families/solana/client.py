@@ -173,7 +173,7 @@ class SolanaClient:
         return False
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-        """Return the amount of each token that one payment of the owner can spend, in one round trip."""
+        """In one round trip, return the amount of each token that the owner can spend in one payment."""
         calls: list[Call] = [("getBalance", [owner, CONFIRMED])]
         calls += [
             ("getTokenAccountsByOwner", [owner, {"programId": program}, ACCOUNTS])
@@ -191,7 +191,7 @@ class SolanaClient:
         return True
 
     def usual_fee(self, token: str) -> int:  # noqa: ARG002 - the interface
-        """Return the fee of one signature in lamports, because a transfer has only one."""
+        """Return the fee of one signature in lamports, because a transfer has only one signature."""
         return SIGNATURE_FEE
 
     def account_deposit(self, token: str, recipient: str) -> int:
@@ -199,7 +199,7 @@ class SolanaClient:
         return building.account_deposit(self._rpc, token, recipient) if token else 0
 
     def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
-        """Return False, because a transaction shows all of its instructions, also the inner ones."""
+        """Return False, because a transaction shows all of its instructions, including inner instructions."""
         return False
 
     def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
@@ -255,7 +255,7 @@ class SolanaClient:
         return self._rpc.batch(calls, lambda results: _metadata(chunks, results)) if calls else []
 
     def recipient_problem(self, recipient: str) -> str | None:
-        """Return why this address can't receive payments, by its account. An unused address can receive payments."""
+        """Return why the account at this address can't receive payments. An unused address can receive payments."""
         call: Call = ("getAccountInfo", [recipient, ACCOUNTS])
         return self._rpc.batch([call], lambda results: why_not_payable(read_account(value_of(results[0]))))
 

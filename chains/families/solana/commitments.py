@@ -8,5 +8,5 @@ PROCESSED: Final[dict[str, Any]] = {"commitment": Commitment.PROCESSED}
 CONFIRMED: Final[dict[str, Any]] = {"commitment": Commitment.CONFIRMED}
 FINALIZED: Final[dict[str, Any]] = {"commitment": Commitment.FINALIZED}
 ACCOUNTS: Final[dict[str, Any]] = {"encoding": "base64", **CONFIRMED}
-"""Accounts as their bytes."""
+"""Options for calls that return accounts: the data is in base64."""
 COMMITMENTS: Final = tuple(Commitment)

@@ -47,7 +47,7 @@ class _Trail:
     """The progress of one watch. All transactions were looked up, except those in `gaps` (the newest first).
 
     `postponed` has the transactions that could not be read yet, `found` the watch's payments. Searches are numbered:
-    `served` is the last search that looked up a transaction of this watch.
+    `served` is the number of the last search that looked up a transaction of this watch.
     """
 
     newest: str | None = None
@@ -71,8 +71,8 @@ class _Page:
     planned: int = 0
 
     def plan_one(self) -> bool:
-        """Plan up to the next transaction that succeeded; return whether there is one. Failed transactions need no
-        lookup.
+        """Plan the entries up to the next transaction that succeeded; return whether there is one. Failed transactions
+        need no lookup.
         """
         while self.planned < len(self.entries):
             _, succeeded = self.entries[self.planned]
@@ -127,7 +127,7 @@ class ReferenceSearch:
             )
 
     def _newest(self, watches: Sequence[Watch]) -> list[_Page]:
-        """Return the newest part of each watch's list.
+        """Return the newest page of each watch's transactions.
 
         The watch whose transactions were looked up longest ago comes first.
         """
@@ -148,9 +148,9 @@ class ReferenceSearch:
         return waiting[:_MAX_PAGES]
 
     def _older(self, waiting: Sequence[tuple[Watch, _Trail]]) -> list[_Page]:
-        """Return the next part of each watch's oldest gap.
+        """Return the next page of the oldest gap of each watch.
 
-        The gap is finished if a node lists no older transactions, although it knows the gap's first one.
+        The gap is finished if a node lists none of its transactions, although the node knows the transaction `before`.
         """
         calls: list[Call] = []
         for watch, trail in waiting:
@@ -206,7 +206,9 @@ class ReferenceSearch:
         self._trails.move_to_end(page.watch)
 
     def _retry_postponed(self, watches: Iterable[Watch], lookups: "_Lookups") -> None:
-        """Look up some postponed transactions again. The next search takes the ones after these."""
+        """Look up some postponed transactions again. The next search continues with the postponed transactions after
+        these.
+        """
         known = [(watch, self._trails[watch]) for watch in watches if watch in self._trails]
         waiting = deque((watch, trail, signature) for watch, trail in known for signature in trail.postponed)
         waiting.rotate(-self._searches * _MAX_RETRIES)

@@ -19,7 +19,7 @@ _LONGEST_SIGNATURE = 90
 
 
 def normalise_address(text: str) -> str:
-    """Return the address in base58. Raises AddressError for an invalid address or one without an owner."""
+    """Return the address in base58. Raises AddressError for an invalid address, and for an address without an owner."""
     if len(text) > _LONGEST_ADDRESS:
         raise AddressError("This should be a Solana address: 32 bytes in base58.")
     try:
@@ -36,7 +36,7 @@ def normalise_address(text: str) -> str:
 
 
 def find_address(text: str) -> str:
-    """Return `text` if it looks like an address; else "". The address may not be payable."""
+    """Return `text` if it looks like an address, or else "". The address need not be payable."""
     return text if _ADDRESS.fullmatch(text) else ""
 
 
@@ -45,7 +45,7 @@ def address_bytes(address: str) -> bytes:
 
 
 def normalise_transaction_hash(text: str) -> str:
-    """Return the transaction signature in base58, without surrounding whitespace. Raises HashError for others."""
+    """Return the transaction signature in base58, without surrounding whitespace. Raises HashError for other text."""
     text = text.strip(" \t\r\n")
     if len(text) > _LONGEST_SIGNATURE:
         raise HashError("This should be a Solana transaction signature: 64 bytes in base58.")

@@ -1,7 +1,7 @@
 """Convert a request's 16-byte reference to a Solana account key and back (Solana Pay: references are 32-byte keys).
 
-The second half of the key is a checksum of the first, so that other keys aren't mistaken for references. Such a key has
-no private key, and needs no account at its address.
+The second half of the key is a checksum of the first, so that other keys aren't mistaken for references. The key of a
+reference has no private key, and needs no account.
 """
 
 from hashlib import sha256

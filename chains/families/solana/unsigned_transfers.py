@@ -90,10 +90,10 @@ def token_transfer(
     memo: str | None = None,
     opened_by: str | None,
 ) -> list[Instruction]:
-    """Return the instructions that create the recipient's token account if needed, and move the parts to it.
+    """Return the instructions that create the recipient's token account if needed, and move the parts to this account.
 
     Each transfer contains the reference. With `memo`, a memo is directly before each transfer. `opened_by` pays the
-    rent of a new token account; it is None if the account exists.
+    rent of a new token account. If it is None, no instruction creates the account.
     """
     payer, owner = Pubkey.from_string(sender), Pubkey.from_string(recipient)
     address, program = Pubkey.from_string(mint.address), Pubkey.from_string(mint.program)

@@ -26,12 +26,12 @@ def client_address(request: HttpRequest) -> Address | None:
 def forwarded_address(peer_text: str, lines: Iterable[str]) -> Address | None:
     """Return the client's address for a connection from `peer_text`. `lines` are its X-Forwarded-For headers, in order.
 
-    Each proxy adds an entry at the right. A client can forge only the entries to the left of those. If
-    `TRUSTED_PROXIES` is the number n, return entry n from the right. If it lists networks, return the first address
-    from the right that is in none of them.
+    Each proxy adds an entry at the right. A client can forge only the entries to the left of the proxies' entries. If
+    `TRUSTED_PROXIES` is the number n, return entry n from the right. If the setting lists networks, return the first
+    address from the right that is in none of them.
     """
     peer = _parsed(peer_text)
-    # An empty entry counts too: a proxy writes one if it doesn't know the address of its client.
+    # An empty entry counts too: a proxy writes an empty entry if it doesn't know the address of its client.
     forwarded = [_parsed(entry) for entry in ",".join(lines).split(",")]
     trusted = settings.TRUSTED_PROXIES
     if isinstance(trusted, int):

@@ -47,7 +47,7 @@ return {'', 0}
 
 @dataclass(frozen=True)
 class Share:
-    """The part of a quota that one `owner` may use: one in `one_in` of the calls that the others have not used."""
+    """The part of a quota that one `owner` may use: one in `one_in` of the calls that other owners have not used."""
 
     owner: str
     one_in: int
@@ -60,7 +60,7 @@ class Spent:
     retry_after: int
     """Seconds, at least 1."""
     is_share: bool
-    """Whether an owner's share is used up. If False, the whole quota is."""
+    """Whether an owner's share is used up. If False, the whole quota is used up."""
 
 
 def spend(quota_name: str, shares: Sequence[Share], quota: RateLimitItem | None) -> Spent | None:

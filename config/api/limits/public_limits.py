@@ -17,7 +17,7 @@ from config.api.limits.rate_limits import Refusal, WithoutRedis, hit
 _PUBLIC = ("/api/public/", "/pay/", "/refunds/", "/l/", "/notices/")
 # The path parameters that identify a payment request or a refund.
 _NAMES = ("id", "shortcode", "code")
-# One address can serve many customers, such as a shop, an office or a mobile carrier.
+# Many customers can share one address, such as that of a shop, an office or a mobile carrier.
 _TIMES_FOR_AN_ADDRESS = 10
 
 View = TypeVar("View", bound=Callable[..., Any])

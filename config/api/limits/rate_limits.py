@@ -73,8 +73,8 @@ def from_redis(query: Callable[[], Result]) -> Result | None:
         result = query()
     except RedisError as error:
         _redis.failed(error)
-        # After a failover, these connections may lead to a replica. A script's error doesn't show whether that is so.
-        # So close the connections after every error.
+        # After a failover, these connections may lead to a replica. A script's error doesn't show this. So close the
+        # connections after every error.
         _in_redis().storage.connection_pool.disconnect(inuse_connections=False)
         return None
     _redis.responded()
@@ -110,7 +110,7 @@ def redis_client() -> Any:
 
 
 class _Availability:
-    """Whether Redis responds. After a failure, one caller at a time tries again; the others don't wait."""
+    """Whether Redis responds. After a failure, one caller at a time tries again; the other callers don't wait."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -85,7 +85,7 @@ def waiting_for(party: str, *, at_once: int = MAX_FOR_ONE_PARTY, queues: bool = 
     """Count this thread as waiting for `party` while the block runs. A nested block doesn't count again.
 
     At most `at_once` threads wait for one party. If `queues` is True, the next thread waits up to a second for a place.
-    Otherwise it fails at once. A thread that doesn't serve a request is not counted.
+    Otherwise, the next thread fails at once. A thread that doesn't serve a request is not counted.
 
     Raises Busy if there is no place.
     """

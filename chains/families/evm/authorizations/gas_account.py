@@ -34,7 +34,7 @@ def max_cost(transaction: dict[str, Any]) -> int:
 
 
 def raised(transaction: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
-    """Return the transaction with higher fees, so that nodes replace the old one. The fees are at least the
+    """Return the transaction with higher fees, so that nodes replace the old transaction. The fees are at least the
     `current` ones.
     """
     fees = {

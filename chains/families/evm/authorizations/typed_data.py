@@ -1,6 +1,6 @@
 """Build and check a payer's signature for a transfer that another account sends (EIP-3009, EIP-712 typed data).
 
-Pure functions. The call passes the signature as `v, r, s`, because only newer tokens with EIP-3009 accept it as
+Pure functions. `transfer_call` passes the signature as `v, r, s`, because only newer tokens with EIP-3009 accept it as
 `bytes`.
 """
 
@@ -23,7 +23,7 @@ from chains.families.evm.abi import WORD, account_bytes, selector, topic
 from chains.families.evm.quantities import to_hex
 
 KIND: Final = "eip3009"
-"""The type of such tokens in the catalogue."""
+"""The catalogue's type for tokens with EIP-3009."""
 
 _DOMAIN: Final = {"name": "string", "version": "string", "chainId": "uint256", "verifyingContract": "address"}
 _TRANSFER: Final = {

@@ -1,4 +1,4 @@
-"""Build unsigned transactions from a node's simulation. If the wallet can't send one now, find the reason.
+"""Build unsigned transactions from a node's simulation. If the wallet can't send the transaction, find the reason.
 
 Source: the Ethereum execution API.
 """
@@ -32,7 +32,7 @@ _ANY_ADDRESS = "0x" + "ff" * 20
 class Funding:
     """A wallet's balances, in wei and in base units of the token.
 
-    `gas` is the estimate for its call, or the node's error.
+    `gas` is the estimated gas of the wallet's call, or the node's error.
 
     If `is_sponsored`, another account may pay for the gas.
     """

@@ -88,7 +88,7 @@ def _words(result: Any) -> list[int]:
 
 
 def blocks(node: JsonRpc, heights: Collection[int]) -> dict[int, Block]:
-    """Return those of these blocks that the node has. Raises ChainError."""
+    """Return the block at each of these heights, except the blocks that the node lacks. Raises ChainError."""
     wanted = sorted(heights)
     calls: list[Call] = [("eth_getBlockByNumber", [hex(height), False]) for height in wanted]
     results = [result_of(result) for result in node.batch(calls, list)] if calls else []
@@ -162,9 +162,9 @@ def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Ite
 def _logs_of_block(node: JsonRpc, contracts: Sequence[str], block: int) -> list[Any]:
     """Return these contracts' `Swept` logs of one block in smaller queries, after the node rejected the query for all.
 
-    Anyone can call one forwarder many thousand times in a block, and this must not stop the search for the others. The
-    sweeps of that forwarder in this block are then ignored. The forwarder's swept amount is then too low, which is
-    safe.
+    Anyone can call one forwarder many thousand times in a block, and this must not stop the search for the other
+    forwarders. The sweeps of this forwarder in this block are then ignored. The forwarder's swept amount is then too
+    low, which is safe.
     """
     if len(contracts) == 1:
         logger.error("block %s: the node does not return the sweeps of %s", block, contracts[0])

@@ -1,8 +1,8 @@
 """Simulate a deposit address on a node before it is shown, without a transaction.
 
 The node runs contracts/rehearsal/Rehearsal.sol with `eth_call` at an unused address. State overrides give this address
-its code, coins and tokens. The factory, the token and the recipient are the real ones of the chain. The code does this
-twice: it pays the deposit address, deploys the forwarder, sweeps it, and compares balances.
+its code, coins and tokens. The factory, the token and the recipient are the real ones of the chain. The code runs the
+following steps twice: it pays the deposit address, deploys the forwarder, sweeps it, and compares balances.
 
 The slot in which a token stores a balance is unknown. `eth_createAccessList` lists the slots that `balanceOf` reads. If
 an override of a slot changes the balance to the written value, it is the right slot.

@@ -32,9 +32,9 @@ def read_block_time(header: Any) -> BlockTime:
 def last_block_until(time: int, latest: BlockTime, block_at: Callable[[int], BlockTime]) -> int:
     """Return a height whose block is not later than `time`.
 
-    The height is at most CLOSE_ENOUGH blocks below that of the last such block. If even the first block is later, the
-    height is 0. Step back from `latest`, doubling the distance each time, then bisect. The search takes about 40
-    queries on a chain of 100 million blocks. Raises ChainError if a node returns a block of another height.
+    The last block up to `time` is at most CLOSE_ENOUGH blocks higher. If even the first block is later, the height is
+    0. Step back from `latest`, doubling the distance each time, then bisect. The search takes about 40 queries on a
+    chain of 100 million blocks. Raises ChainError if a node returns a block of another height.
     """
     if latest.time <= time:
         return latest.height

@@ -27,8 +27,8 @@ MAX_TRANSACTIONS = 2000
 LONGEST_SEARCH_SECONDS = 20.0
 LIMITS = SearchLimits(by_block=True, watches=5000, searches=20)
 
-# The watches that each transaction may pay, by its hash: the token reached the recipient, and the reference is in the
-# input.
+# By transaction hash: the watches that the transaction may pay. The token reached the watch's recipient, and the
+# reference is in the transaction's input.
 Candidates = Mapping[str, Sequence[Watch]]
 
 
@@ -98,7 +98,9 @@ class Search:
         yield from (log for log in self._logs if (log.token, log.recipient) in wanted)
 
     def _search_next(self, rpc: JsonRpc, last: int) -> None:
-        """Search as many blocks as the first node accepts. Query the other nodes for the parts that it can't return."""
+        """Search as many blocks as the first node accepts. Query the other nodes for the parts that this node can't
+        return.
+        """
         tokens = tuple(sorted({watch.token for watch in self._watches}))
         recipients = tuple(sorted({watch.recipient for watch in self._watches}))
         regions = [Region(self.next_block, last, recipients, tokens)]

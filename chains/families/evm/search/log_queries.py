@@ -131,7 +131,8 @@ def _result(node: JsonRpc, part: Region) -> list[Any] | None:
 def check(node: JsonRpc, block: int) -> None:
     """Send a query about this block that has no results; raise ChainError if the node fails it.
 
-    A node that fails such a small query is down. Its other failures then show nothing about its limits or the block.
+    A node that fails this small query is down. The node's other failures then show nothing about its limits or the
+    block.
     """
     if logs(node, log_call(block, block, [_NOTHING], ())) is None:
         raise ChainError("the node answers no log query")

@@ -158,7 +158,7 @@ def _in_parts(node: JsonRpc, account: str, first: int, last: int) -> list[Any]:
 def executions(candidates: Candidates, looked_up: Snapshot) -> dict[Proposal, Execution]:
     """Return each proposal's execution that a lookup confirms.
 
-    Executions that are certain come first, then successful ones.
+    If a proposal has several executions, prefer one that is certain, then one that succeeded, then the earliest.
 
     A transaction that is too large to read counts as a success; its verification then reports the problem.
     """

@@ -1,4 +1,4 @@
-"""Find the call that wrote a token transfer's log. The call's reference and its maker may claim the transfer.
+"""Find the call that wrote a token transfer's log. The reference and the maker of this call may claim the transfer.
 
 A complete trace shows the call. Without a trace, the call is certain in two cases: it is the transaction itself, or an
 account of known code made it. If the call is not certain, the transfer is not bound.
@@ -62,7 +62,7 @@ def is_complete(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: T
 
 
 def by_trace(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, Claim]:
-    """Return what the call behind each log claims, by the log's index. The trace must be complete.
+    """Return the claim of the call behind each log, by the log's index. The trace must be complete.
 
     A token may also log interest or fees in the same call. So all logs of one call can claim at most the call's amount.
     """
@@ -150,10 +150,11 @@ def is_direct_authorization(
 def by_own_call(
     sender: str, to: str | None, data: bytes, transfers: Mapping[int, Transfer]
 ) -> dict[int, Claim]:
-    """Return the claim of a transaction that calls a token directly, on the log of this call.
+    """If the transaction calls a token directly, return the call's claim on its transfer, by the log's index.
 
-    If the token logged several transfers between the two accounts, return nothing, because the call may have caused any
-    of them. Also return nothing if the recipient sent tokens away, because the amount that it kept is uncertain.
+    If the token logged several transfers between the payer and the recipient, return nothing, because the call may have
+    caused any of them. Also return nothing if the recipient sent tokens away, because the amount that it kept is
+    uncertain.
     """
     requested = token_call(sender, to, data) if to is not None else None
     if requested is None or any(

@@ -1,4 +1,4 @@
-"""Read evidence on a transaction without a trace: the code of its accounts before and after it, from a node's state.
+"""Without a trace, read evidence from a node's state: the code of accounts before and after a transaction.
 
 `accounts.py` lists the code of accounts that make exactly the calls that their owners signed. To recognise such an
 account, its code is read in the transaction's block and in the block before. The following facts show that the code
@@ -245,7 +245,7 @@ class _Account:
         ]
 
     def read(self, results: list[Any]) -> None:
-        """Store the kind of account, if its code and slots are the same before and after."""
+        """Store the kind of account, if its code and slots are the same before and after the transaction."""
         code, code_after, nonce, nonce_after, *slots = map(_present, results)
         is_sender = self.address == self._unproven.sender
         words = [data_bytes(slot).rjust(32, b"\0") for slot in slots]

@@ -1,6 +1,6 @@
 """Parse one node's results about transactions into facts: block, transfers, and calls of contracts.
 
-An implausible result raises ChainError, as a missing result does. It affects only its own transaction.
+An implausible result raises ChainError, as a missing result does. The error affects only the result's own transaction.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -39,8 +39,8 @@ NeedsTrace = Callable[[dict[str, Any], dict[str, Any]], bool]
 class Found:
     """A node's results by transaction. `odd` has the transactions without a valid result.
 
-    The receipts of `oversized` transactions must be read alone. The pairs of oversized transactions have no receipt;
-    `places` has the height and hash of their blocks. The receipts of `unreadable` transactions can't be read at all.
+    The receipts of `oversized` transactions must be read alone. For these transactions, `pairs` has no receipt, and
+    `places` has the height and hash of the block. The receipts of `unreadable` transactions can't be read at all.
     """
 
     pairs: dict[str, Pair]

@@ -72,10 +72,10 @@ class OversizedReader:
     def facts(
         self, blocks: Mapping[str, str], mentioning: Collection[str], read: Read, *, is_waiting: bool
     ) -> dict[str, TransactionFacts]:
-        """Return the facts that were read so far. The background thread calls `read` for the missing ones.
+        """Return the facts that were read so far. The background thread calls `read` for the missing facts.
 
         `blocks` maps each transaction's hash to the hash of its current block. With `is_waiting`, wait a few seconds
-        for the missing ones.
+        for the missing facts.
         """
         wanted = {hash_: (hash_, frozenset(mentioning)) for hash_ in blocks}
         with self._changed:
@@ -106,7 +106,7 @@ class OversizedReader:
             return
         self._waiting.add(key)
         self._queue.append((key, read))
-        # After a fork the thread is not alive.
+        # If the process was forked, the thread is not alive.
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._work, name="oversized-transactions", daemon=True)
             self._thread.start()

@@ -43,7 +43,7 @@ _HANDLE_OPS = {
     selector(f"handleOps({_OPERATION_V6}[],address)"): 9,
     selector(f"handleOps({_OPERATION_V7}[],address)"): 7,
 }
-_MARKER_7702 = bytes.fromhex("7702")  # returned instead of code for an EIP-7702 account
+_MARKER_7702 = bytes.fromhex("7702")  # the init code of an operation by an EIP-7702 account
 _CALL, _DELEGATE_CALL = 0, 1
 
 

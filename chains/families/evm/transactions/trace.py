@@ -2,7 +2,7 @@
 
 The trace comes from `debug_traceTransaction` with `callTracer`: a tree of frames. A failed frame reverts everything
 below it. Only CALL, CREATE and SELFDESTRUCT move value. Code in DELEGATECALL and CALLCODE runs as the calling account,
-which also writes its logs. So each log belongs to the nearest CALL around it.
+which also writes the code's logs. So each log belongs to the nearest CALL around it.
 """
 
 import hashlib
@@ -34,9 +34,9 @@ class Untraceable(Exception):
 class Call:
     """A call that took effect. `slot` identifies a call that moves value.
 
-    `data` is the beginning of its input, or the whole input for an address in `whole_input_of` (see `read_trace`).
-    `result` is the beginning of its return value. `parent` is the index of the enclosing call in `Trace.calls`; None
-    for the first call.
+    `data` is the beginning of the call's input, or the whole input for an address in `whole_input_of` (see
+    `read_trace`). `result` is the beginning of the call's return value. `parent` is the index of the enclosing call in
+    `Trace.calls`; None for the first call.
     """
 
     kind: str

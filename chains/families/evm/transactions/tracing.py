@@ -185,7 +185,9 @@ class Tracer:
         return self._unable_until > self._clock()
 
     def _parts(self, hashes: Sequence[str]) -> Iterator[list[str]]:
-        """Yield one batch with all transactions that had no failures, and then a few of the others, each alone."""
+        """Yield one batch with all transactions that had no failures, and then a few of the other transactions, each
+        alone.
+        """
         with self._lock:
             suspects = {hash_: self._suspects[hash_] for hash_ in hashes if hash_ in self._suspects}
         if above_suspicion := [hash_ for hash_ in hashes if hash_ not in suspects]:

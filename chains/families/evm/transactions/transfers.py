@@ -1,8 +1,8 @@
 """Read the transfers of an EVM transaction, and who may claim them, from a node's results.
 
 For a token, only the contract's `Transfer` log counts, because a contract may move less than the call data requests.
-The call data only shows who may claim the log that the call wrote. Native coin leaves no log. The transaction itself
-shows its own value; only a trace shows the native coin in inner calls.
+The call data only shows who may claim the transfer. Native coin leaves no log. The transaction itself shows its own
+value; only a trace shows the native coin in inner calls.
 """
 
 from collections.abc import Collection, Sequence
@@ -116,8 +116,7 @@ def unproven(
     is_trace_unreadable: bool,
     watched: Collection[str] = (),
 ) -> Unproven | None:
-    """Return the account state that a node must be queried for if a transaction has no trace. None if no state would
-    prove anything.
+    """If a transaction has no trace, return which account state to query; None if no state would prove anything.
 
     Raises ChainError for a malformed result.
     """
@@ -190,7 +189,7 @@ def _claiming(
     transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], watched: Collection[str]
 ) -> tuple[Execution, ...]:
     """Return the executions that would prove something if the account's code were known: a transfer's reference or
-    sender, or a call to a watched contract. Only for these accounts is the code queried.
+    sender, or a call to a watched contract. The code is queried only for these accounts.
     """
     sender = address(transaction.get("from"))
     return tuple(
@@ -282,9 +281,9 @@ def _own_value(
 ) -> tuple[Transfer, ...]:
     """Return the transfer of the transaction's own value.
 
-    The transaction's data is its reference if the recipient ran no code, or if a trace shows everything that its code
-    moved. Without a trace, a contract's code may have sent the money on or back. So only the growth of its balance in
-    the block can be claimed.
+    The transaction's data is its reference if the recipient ran no code, or if a trace shows everything that the
+    recipient's code moved. Without a trace, a contract's code may have sent the money on or back. So only the growth of
+    the contract's balance in the block can be claimed.
     """
     value, to = quantity(transaction.get("value")), transaction.get("to")
     if value == 0 or to is None:

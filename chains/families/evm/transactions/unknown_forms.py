@@ -12,7 +12,7 @@ from chains.client import Block, ChainError, TransactionFacts
 from chains.families.evm.quantities import address, hash32, quantity
 from chains.rpc.json_rpc import RpcFault
 
-# A transaction with its receipt, if it has one; None if the node doesn't know the transaction.
+# A transaction with its receipt, if there is a receipt; None if the node doesn't know the transaction.
 Pair = tuple[dict[str, Any], dict[str, Any] | None] | None
 
 # The message of nodes that don't know a type (geth: "transaction type not supported").
@@ -20,11 +20,13 @@ _UNDECODABLE = re.compile(r"(transaction|tx) ?type|(unknown|unsupported|invalid)
 
 
 def with_known_block(wanted: str, transaction: Any, receipt: Any) -> tuple[Any, Any]:
-    """Return both results. If the node can't decode one of them, only the block from the other result replaces it."""
+    """Return both results. If the node can't decode one of them, replace that result by the block from the other
+    result.
+    """
     if _is_undecodable(transaction) and isinstance(receipt, dict):
         return {"hash": wanted}, receipt
     if _is_undecodable(receipt) and isinstance(transaction, dict) and transaction.get("blockNumber"):
-        # Without a valid status the rest can't be parsed either.
+        # Without a valid status, the other fields can't be parsed either.
         place = {name: transaction.get(name) for name in ("blockNumber", "blockHash")}
         return transaction, {"transactionHash": wanted, "status": None, **place}
     return transaction, receipt

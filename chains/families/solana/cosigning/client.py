@@ -132,8 +132,8 @@ def _is_accepted(result: Any) -> bool:
 def _fates(node: JsonRpc, transactions: Mapping[str, Pending]) -> dict[str, Fate]:
     """Return the fates of the transactions, from one node.
 
-    Raises ChainError. One URL may serve several nodes, and one that lags would miss a transaction that has landed. So
-    the final height is read first, and the statuses must come from a state that includes this block.
+    Raises ChainError. One URL may serve several nodes, and a node that lags would miss a transaction that has landed.
+    So the final height is read first, and the statuses must come from a state that includes this block.
     """
     calls: list[Call] = [("getEpochInfo", [FINALIZED]), ("getBlockHeight", [FINALIZED])]
     info, final = node.batch(

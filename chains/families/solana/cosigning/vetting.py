@@ -2,8 +2,8 @@
 input.
 
 Wallets may change a transaction before the customer signs it. Wallets set another compute budget. Wallets also add
-assertions of the Lighthouse program: the transaction then fails if its effect isn't the one that the wallet showed. The
-service accepts both changes within limits. Everything else must be as the service built it.
+assertions of the Lighthouse program: the transaction then fails if its effect isn't the effect that the wallet showed.
+The service accepts both changes within limits. Everything else must be as the service built it.
 
 Sources: the Compute Budget program, and Lighthouse's instructions, which begin with one byte for their kind
 (github.com/Jac0xb/lighthouse).

@@ -61,10 +61,10 @@ class Entry:
     succeeded: bool
     fee: int
     lamports: tuple[tuple[int, int], ...]
-    """Each key's balance before and after."""
+    """Each key's balance before and after the transaction."""
     tokens_before: Mapping[int, TokenBalance]
     tokens_after: Mapping[int, TokenBalance]
-    """Token accounts by the index of their key."""
+    """The token accounts before and after the transaction, by the index of the account's key."""
     instructions: tuple[Instruction, ...]
     has_inner: bool
     """Whether the node recorded inner instructions."""

@@ -51,7 +51,7 @@ class MintFee:
     newer: Rate
 
     def of(self, amount: int, epoch: int | None) -> int:
-        """Return the fee of a transfer in this epoch; the larger of the two if the epoch's fee is unknown."""
+        """Return the fee of a transfer in this epoch; the larger of the two fees if the epoch is unknown."""
         if epoch is None or epoch < min(self.older.epoch, self.newer.epoch):
             return max(self.older.of(amount), self.newer.of(amount))
         return (self.newer if epoch >= self.newer.epoch else self.older).of(amount)

@@ -69,11 +69,11 @@ def look_up(
 ) -> Snapshot:
     """Return one node's snapshot, with about one HTTP request for 25 transactions.
 
-    Raises ChainError. The statuses are read first, then the blocks of the confirmed transactions, then their contents.
-    A transaction is reported as not mined if it is only processed, or isn't in the block of its status. A transaction
-    is not readable if its form is unknown, if it is too large for the node, or if it has more than 1,000 moves. A
-    transaction that the node can't return in full is omitted and `contradicted`. Anyone may submit such a transaction,
-    so it must not delay the others.
+    Raises ChainError. The statuses are read first, then the blocks of the confirmed transactions, then the contents of
+    these transactions. A transaction is reported as not mined if it is only processed, or isn't in the block that its
+    status names. A transaction is not readable if its form is unknown, if it is too large for the node, or if it has
+    more than 1,000 moves. A transaction that the node can't return in full is omitted and `contradicted`. Anyone may
+    submit such a transaction, so it must not delay the others.
     """
     tags = [CONFIRMED, FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]

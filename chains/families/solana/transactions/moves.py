@@ -12,7 +12,7 @@ from chains.families.solana.accounts import SYSTEM, TOKEN, TOKEN_2022, TOKEN_PRO
 from chains.families.solana.transactions.entries import Entry, Instruction
 
 MAX_MOVES = 1_000
-"""The maximum per transaction. A transaction has at most 64 instructions, but batches can make thousands of moves."""
+"""The maximum number of moves. A transaction has at most 64 instructions, but batches can make thousands of moves."""
 _U64 = 8
 _BATCH = b"\xff"
 

@@ -59,9 +59,9 @@ class _Reading:
     """The change of each key's lamports that no instruction explains."""
     executing: Mapping[int, tuple[str, str]] = field(init=False)
     given: Mapping[tuple[str, str], int] = field(init=False)
-    """The amounts that each owner sent to others, by token and owner."""
+    """The amounts that each owner sent to other owners, by token and owner."""
     lost: Mapping[tuple[str, str], int] = field(init=False)
-    """The sum by which each owner's token accounts fell, by token and owner."""
+    """The total by which the balances of each owner's token accounts fell, by token and owner."""
 
     def __post_init__(self) -> None:
         self.moves = tuple(moves(self.entry))
@@ -76,8 +76,8 @@ def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = (
     """Return each instruction's credit to another owner's account, in order, and then the gains that no instruction
     explains.
 
-    `fees` must include the mints that `fee_mints` returns. The mentions of `programs` enclose the transfers of their
-    inner instructions.
+    `fees` must include the mints that `fee_mints` returns. An instruction of one of the `programs` encloses the
+    transfers of its inner instructions.
     """
     reading = _Reading(entry, fees)
     within = {top: (place,) for place, (top, _) in enumerate(_mentioned(entry, programs))}
@@ -89,7 +89,7 @@ def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = (
 
 
 def fee_mints(entry: Entry) -> set[str]:
-    """Return the mints whose fee must be read: a Token-2022 transfer moves their tokens and doesn't contain its fee."""
+    """Return the mints whose fee must be read: a Token-2022 transfer moves their tokens and doesn't contain the fee."""
     return {
         mint
         for move in moves(entry)
@@ -156,7 +156,7 @@ def _references(entry: Entry, move: Move) -> dict[bytes, None]:
 
 
 def _credits(reading: _Reading) -> Iterator[_Credit]:
-    """Yield the credits of more than zero to accounts of another owner."""
+    """Yield the credits of more than zero whose recipient is not the sender."""
     for move in reading.moves:
         amount = _apply(reading.entry, reading.lamports, move)
         credit = (
@@ -217,7 +217,7 @@ def _coin_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
     gain = _coin_gain(entry, move.target)
     is_of_system = move.program == SYSTEM
     sender = entry.keys[move.source] if is_of_system else _owner(entry, move.source)
-    # The credit may only give back lamports that a program took from the recipient without an instruction.
+    # Perhaps the credit only returns lamports that a program took from the recipient without an instruction.
     given = reading.given.get(("", recipient), 0) + max(-reading.unnamed[move.target], 0)
     cap = min(gain, amount - given)
     return _Credit(move, "", sender, recipient, amount, gain, cap)
@@ -272,7 +272,9 @@ def _lost(entry: Entry) -> dict[tuple[str, str], int]:
 
 
 def _loss(entry: Entry, account: int) -> int:
-    """Return the amount by which a token account's balance fell for its previous owner."""
+    """Return the decrease of a token account's balance. If the owner or the mint changed, this is the whole old
+    balance.
+    """
     held, left = entry.tokens_before.get(account), entry.tokens_after.get(account)
     if held is None:
         return 0
@@ -290,7 +292,7 @@ def _owner(entry: Entry, account: int) -> str:
 
 
 def _is_of(entry: Entry, move: Move, mint: str) -> bool:
-    """Whether the move is of this mint. An account can be closed and opened again for another mint."""
+    """Whether the move transfers tokens of this mint. An account can be closed and opened again for another mint."""
     if move.mint is not None:
         return entry.keys[move.mint] == mint
     held = None if move.source is None else entry.tokens_before.get(move.source)

@@ -2,7 +2,7 @@
 
 Wallet programs execute only instructions that the members approved, and sign with a vault. If such a program makes a
 transfer with the vault as the authority, the transfer counts like a top-level instruction. Transfers by other programs
-don't count, because they forward any accounts that they receive.
+don't count, because those programs forward any accounts that they receive.
 
 Sources: Squads-Protocol/v4, `vault_transaction_execute.rs`, `batch_execute_transaction.rs` and `state/seeds.rs`;
 Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`. An

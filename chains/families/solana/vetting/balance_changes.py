@@ -1,7 +1,7 @@
 """Compare a simulated transaction's effect on a wallet with its spending limits.
 
-The input is every account that the transaction can write to, before and after the simulation. So no call can reach
-other funds of the wallet. SOL and wrapped SOL count as one token.
+The input is every account that the transaction can write to, before and after the simulation. So no call can reach the
+wallet's funds in other accounts. SOL and wrapped SOL count as one token.
 """
 
 from collections import Counter
