@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 /// @title A deposit address: money that arrives there can only go to one recipient.
 /// @notice The recipient is a part of the code. There is no owner, no storage, no upgrade and no other way out.
 /// Everyone may call `sweep`, any number of times. The caller only chooses the asset and pays the gas.
-/// @dev The assembly keeps the code small, because each deposit address pays 200 gas for each byte of it. The proof in
-/// `proof/` is about the compiled code.
+/// @dev The assembly keeps the code small, because the deployment at each deposit address costs 200 gas for each byte.
+/// The proof in `proof/` is about the compiled code.
 contract Forwarder {
     /// @notice Native coin was sent to the recipient. Tokens log their own `Transfer`.
     event Swept(uint256 amount);

@@ -82,7 +82,7 @@ class EssentialBalance(_Balance, kw_only=True):
 
 @described(
     "EssentialBalances",
-    "The requested token first, then by value.",
+    "A wallet's balances: the requested token first, then the other tokens by value.",
     {"balances": [_ESSENTIAL], "unavailable": [_UNAVAILABLE]},
 )
 class EssentialBalances(Answer, kw_only=True):

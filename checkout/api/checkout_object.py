@@ -155,8 +155,8 @@ class CheckoutPayment(PaymentFields, kw_only=True):
     is_bound: Annotated[
         bool,
         doc(
-            "Whether the transaction is bound to this request. Before it is mined, this is known only from its data. "
-            "If false, the customer can still pay in another way."
+            "Whether the transaction is bound to this request. Until the transaction is mined, only its data shows "
+            "this. If false, the customer can still pay in another way."
         ),
     ]
     is_awaiting_signers: Annotated[
@@ -225,7 +225,7 @@ class Checkout(RequestFields, kw_only=True):
     ]
     redirect_url: Annotated[
         str | None,
-        doc("The URL that customers return to. Null until completion, and always if the merchant sent none."),
+        doc("The URL that customers return to. Null until completion, or if the merchant sent none."),
     ]
     merchant: Annotated[CheckoutMerchant, doc("The merchant.")]
     payments: Annotated[

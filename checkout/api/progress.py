@@ -20,11 +20,11 @@ class PaymentWarning(StrEnum):
     UNSEEN = "unseen"
     """No node knows the transaction: its hash is wrong, it is on another network, or it has not spread yet."""
     UNBOUND = "unbound"
-    "Nothing links it to the request yet: no worker has checked it, or the nodes' results are inconclusive."
+    "Nothing links the payment to the request yet: no worker has checked it, or the nodes' results are inconclusive."
     SIGNERS = "signers"
-    "Other signers of the wallet still have to execute it."
+    "Other signers of the wallet still have to execute the transaction."
     UNPAID = "unpaid"
-    "It paid nothing to the request, or its block is not deep enough yet to confirm that it paid nothing."
+    "The transaction paid nothing to the request, or its block is not deep enough yet to confirm that."
 
 
 def is_under_way(payment: dict[str, Any]) -> bool:
@@ -117,7 +117,7 @@ def is_whole_shown(checkout: dict[str, Any]) -> bool:
 def is_extra_from_conversion(checkout: dict[str, Any]) -> bool:
     """Whether the customer overpaid only because a swap delivered more than expected.
 
-    That is so if the newest payment is a swap, and the other payments didn't pay the request in full.
+    That is so if the newest completed payment is a swap, and the others didn't pay the request in full.
     """
     paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
     if not paid or paid[0]["type"] != Payment.Type.SWAP:

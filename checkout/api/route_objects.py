@@ -65,9 +65,9 @@ class RouteToken(Answer, kw_only=True):
 
 class _Side(Answer, kw_only=True):
     chain_id: Annotated[int, doc("The chain.")]
-    chain: Annotated[CheckoutChain, doc("The details of that chain.")]
+    chain: Annotated[CheckoutChain, doc("The details of the chain.")]
     token: Annotated[RouteToken, doc("The token.")]
-    amount: Annotated[AmountObject, doc("The amount. In `to`, the expected amount.")]
+    amount: Annotated[AmountObject, doc("The amount. In the route's `to`, it is the expected amount.")]
     usd: Annotated[str | None, dollars("The amount's value, according to the provider.")]
 
 
@@ -121,7 +121,7 @@ class RouteStep(Answer, kw_only=True):
     type: Annotated[
         str,
         doc(
-            "`approve`: the wallet allows the router to spend the token; skip this step if it is allowed already. "
+            "`approve`: the wallet allows the router to spend the token; skip this step if it already does. "
             "`swap`, `bridge`: the wallet sends the transaction, and the tool executes it. `transfer`: the merchant "
             "receives the money."
         ),
@@ -143,7 +143,7 @@ class RouteWarning(Answer, kw_only=True):
         one_of(MAY_NEED_ACCEPTANCE),
         doc(
             "`may_need_acceptance`: the wallet is a contract account whose payments the chain's nodes can't verify, "
-            "so the merchant may have to accept this one. More codes may be added."
+            "so the merchant may have to accept the payment. More codes may be added."
         ),
     ]
     message: Annotated[str, doc("A human-readable message.")]

@@ -105,9 +105,9 @@ class BuildTransactionSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "How to bind the transaction to the request: `reference` writes the request's reference into it, `payer` "
-            "needs the wallet's signature (`payer-proof`). Default: `reference` if the transaction can contain one. "
-            "Leave it out for a `swap` route: its provider's id binds it."
+            "How to bind the transaction to the request. `reference` writes the request's reference into the "
+            "transaction. `payer` needs the wallet's signature (`payer-proof`). Default: `reference` if the "
+            "transaction can contain one. Leave this field out for a `swap` route: the provider's id binds it."
         ),
     )
     batch = TrueOrFalseField(
@@ -227,14 +227,14 @@ class PayerProofSerializer(StrictSerializer):
         help_text="The `id` of the payment, if the transfer is already sent.",
     )
     wallet_address = AddressField(
-        help_text="The wallet that signed the message and sends the transfer, or sent it."
+        help_text="The wallet that signed the message. The same wallet sends or sent the transfer."
     )
     signature = TextField(
         max_length=10_000,
         code=ErrorCode.SIGNATURE_INVALID,
         help_text=(
-            "The signature of the message. On EVM in hex, by `personal_sign` or by a contract account (EIP-1271); on "
-            "Solana in base58."
+            "The signature of the message. On EVM, it is in hex, from `personal_sign` or from a contract account "
+            "(EIP-1271). On Solana, it is in base58."
         ),
     )
 

@@ -125,7 +125,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="List routes",
         description=(
-            "Lists the routes by which one wallet can pay the remaining amount with one token. If it is the requested "
+            "Lists the routes by which one wallet can pay the remaining amount with one token. For the requested "
             "token, the list has one `direct` route. If there are no routes, the response is 200 with a `reason`."
         ),
         path=_REQUEST,
@@ -219,8 +219,8 @@ class CheckoutViewSet(viewsets.ViewSet):
             "transfer is sent, use `route_id`: a transfer from this wallet counts for the request if it is mined "
             "within 60 minutes after the route was built.\n\nAfter the transfer, use `payment_id`: the wallet's "
             "transfers in that payment's transaction count, up to the remaining amount. Submit the proof within 60 "
-            "minutes of their block and before the request ends. The time of the proof counts as the time of payment. "
-            "A later proof only sets `sender_signed_at`; the merchant can then accept the payment."
+            "minutes of the transaction's block and before the request ends. The time of the proof counts as the time "
+            "of payment. A later proof only sets `sender_signed_at`; the merchant can then accept the payment."
         ),
         path=_REQUEST,
         body=PayerProofSerializer,
@@ -308,8 +308,8 @@ class CheckoutViewSet(viewsets.ViewSet):
             "transfer counts for this request and needs no reference. The service watches the address from the first "
             "call on. Later calls return the same address, even after the request has ended.\n\n"
             "Before the first call returns, nodes simulate a payment to the address and its sweep to the recipient. "
-            "Tokens that take fees or change balances have no deposit address. A recipient that is a contract has "
-            "none until you confirm it in the portal, and never has one for native coin."
+            "Tokens that take fees or change balances have no deposit address. If the recipient is a contract, first "
+            "confirm it in the portal. Native coin has no deposit address then, even after you have confirmed it."
         ),
         path=_REQUEST,
         errors=[

@@ -5,7 +5,7 @@ interface ISweepable {
     function sweep(address token) external;
 }
 
-/// If `reenter` was called before, it calls `target` back, once.
+/// A contract that calls `target` back, once, if `reenter` was called before.
 abstract contract Reentrant {
     ISweepable private target;
     address private asset;
@@ -46,8 +46,8 @@ contract TokenModel {
     }
 }
 
-/// An attacker's token, which returns any balance and any result, and calls back. If a contract delegates a call to it,
-/// it takes that contract's coin.
+/// An attacker's token, which returns any balance and any result, and calls back. If a contract delegates a call to
+/// this token, the token takes the contract's coin.
 contract HostileToken is Reentrant {
     address private constant THIEF = address(0xdead);
     uint256 private immutable BALANCE;

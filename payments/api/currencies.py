@@ -68,7 +68,7 @@ class ValueObject(Answer, kw_only=True):
     },
 )
 class CurrencyObject(Answer, kw_only=True):
-    """A currency that this deployment can price."""
+    """A currency in which merchants can set prices on this deployment."""
 
     code: Annotated[str, doc("The ISO 4217 code, used as `price.currency`.", pattern="^[A-Z]{3}$")]
     sources: Annotated[

@@ -205,7 +205,7 @@ class PaymentLinkViewSet(OwnRequestsViewSet):
         tag="Payment links",
         summary="Update a payment link",
         description=(
-            "Renames a payment link, or switches it on or off. To request something else, create another "
+            "Renames a payment link, or switches it on or off. To change anything else, create another "
             "link. Requests that the link created can still be paid."
         ),
         path=_LINK,

@@ -112,17 +112,17 @@ class PaymentFields(Answer, kw_only=True):
         _BoundByText | None,
         doc(
             "The kind of binding between the transaction and the request; null until known. `reference`: the "
-            "transaction contains the request's reference. `payer`: its sender signed for this request. `provider`: "
-            "it contains the routing provider's id. `address`: it paid the request's deposit address. "
-            "`authorization`: the payer signed the transfer, and another account sent it. `manual`: you accepted the "
-            "payment."
+            "transaction contains the request's reference. `payer`: the sender signed for this request. `provider`: "
+            "the transaction contains the routing provider's id. `address`: the transaction paid the request's deposit "
+            "address. `authorization`: the payer signed the transfer, and another account sent it. `manual`: you "
+            "accepted the payment."
         ),
     ]
     sender_signed_at: Annotated[
         Time | None,
         doc(
-            "The time at which the sender signed for this request, if this was after the transaction was sent; else "
-            "null. A signature in time binds the payment (`bound_by` is `payer`). After a late signature, you can "
+            "The time at which the sender of an already sent transaction signed for this request. Null without such a "
+            "signature. A signature in time binds the payment (`bound_by` is `payer`). After a late signature, you can "
             "accept the payment."
         ),
     ]
@@ -226,7 +226,7 @@ class PaymentObject(PaymentFields, kw_only=True):
         ValueObject | None,
         doc(
             "The value of `amount_received` in your reporting currency at completion. Null until a rate is known, and "
-            "always if the token has no price."
+            "always null if the token has no price."
         ),
     ]
 
@@ -238,7 +238,7 @@ def payment_object(payment: Payment) -> PaymentObject:
 
 
 def submitted_payment(payment: Payment) -> PaymentObject:
-    """Hide the payer, since anyone with the checkout link can submit a transaction."""
+    """Return the payment without its payer, since anyone with the checkout link can submit a transaction."""
     return PaymentObject.of(payment, from_address=None, value=None)
 
 
@@ -288,8 +288,8 @@ class RequestFields(Answer, kw_only=True):
     paid_late: Annotated[
         bool,
         doc(
-            "Whether the request was completed after `expires_at`. The time is that of the completing block, or of "
-            "your acceptance."
+            "Whether the request was completed after `expires_at`. The time of the completing block counts or, if you "
+            "accepted the payment, the time of your acceptance."
         ),
     ]
     created_at: Annotated[Time, doc("The time of creation.")]

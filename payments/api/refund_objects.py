@@ -29,21 +29,21 @@ class RefundObject(Answer, kw_only=True):
     ]
     amount: Annotated[AmountObject, doc("The refunded amount, in the requested token.")]
     chain_id: Annotated[int, doc("The request's chain, on which the refund is sent.")]
-    token: Annotated[TokenObject, doc("The requested token, even if the customer paid with another one.")]
+    token: Annotated[TokenObject, doc("The requested token, even if the customer paid with another token.")]
     recipient_address: Annotated[str | None, doc("The customer's wallet; null until set.")]
     address_source: Annotated[
         Annotated[str, Choices(Refund.AddressSource.choices)] | None,
         doc(
-            "Who set the address; null until it is set. A `customer` signed for it with the wallet that paid; a "
-            "`merchant` did not need to."
+            "Who set the address; null until it is set. A `customer` also signed for the address, with the wallet that "
+            "paid. A `merchant` sets it without a signature."
         ),
     ]
     reason: Annotated[str | None, doc("Your reason; null if you sent none. The customer doesn't see it.")]
     refund_url: Annotated[
         str | None,
         doc(
-            "The URL of the page where you sign the refund with any wallet; null until an address is set. It changes "
-            "with the address."
+            "The URL of the page where you sign the refund with any wallet; null until an address is set. If the "
+            "address changes, the URL changes too."
         ),
     ]
     claim_url: Annotated[str, doc("The URL of the page where the customer sets an address.")]

@@ -143,14 +143,14 @@ class RefundViewSet(OwnRequestsViewSet):
         tag="Refunds",
         summary="Change a refund's address",
         description=(
-            "Sets or replaces a refund's address, also one that the customer set, until the refund's "
-            "transaction is built. A new cancelled refund keeps the previous address. If money still arrives at that "
-            "address, the cancelled refund is completed, and this refund can't be built any more."
+            "Sets or replaces a refund's address, until the refund's transaction is built. You can also replace an "
+            "address that the customer set. The previous address is kept in a new, cancelled refund. If money still "
+            "arrives at that address, the cancelled refund is completed, and this refund can't be built any more."
         ),
         path=_REFUND,
         body=RefundAddressSerializer,
         errors=[ErrorCode.ADDRESS_INVALID, ErrorCode.REFUND_NOT_READY, ErrorCode.REFUND_TOO_LARGE],
-        answers={200: OpenApiResponse(RefundObject, "The refund, with this address.")},
+        answers={200: OpenApiResponse(RefundObject, "The refund, with the new address.")},
     )
     def change_address(self, request: Request, id: str) -> Effect:
         """Set the address of a refund. Setting the same address again succeeds."""
@@ -167,7 +167,7 @@ class RefundViewSet(OwnRequestsViewSet):
         summary="Submit a refund's transaction",
         description=(
             "Submits the hash of the refund's transaction, so that the service verifies it immediately. Without this "
-            "call, the service finds the transaction by its reference, but not native coin on EVM. You can also "
+            "call, the service finds the transaction by its reference, except for native coin on EVM. You can also "
             "submit the hash for a cancelled refund."
         ),
         path=_REFUND,

@@ -35,7 +35,7 @@ class SimulateSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The open simulated payment to complete or fail. Default: the newest, or a new payment if none is open. "
+            "The open simulated payment to complete or fail. Default: the newest. If none is open, a new payment. "
             "For `reorged` and `restored`, the completed simulated payment. For a new refund, the payment to refund. "
             "Other outcomes reject this field."
         ),
@@ -45,9 +45,9 @@ class SimulateSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "The refund to change. Default: the newest that is neither completed nor cancelled, or a new one; for "
-            "`refund_claimed`, the newest without an address. Only for `refund_claimed`, `refund_processing`, "
-            "`refund_completed`, `refund_failed` and `refund_cancelled`."
+            "The refund to change. Default: the newest refund that is neither completed nor cancelled (for "
+            "`refund_claimed`, the newest without an address). If there is none, a new refund. Only for "
+            "`refund_claimed`, `refund_processing`, `refund_completed`, `refund_failed` and `refund_cancelled`."
         ),
     )
 

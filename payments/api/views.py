@@ -202,7 +202,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         description=(
             "Submits a transaction that your customer sent, for example if the checkout page was closed before it "
             "could submit the hash. The limits of the public endpoint don't apply. If the transaction already has a "
-            "payment, that payment is returned. If it has failed and can be retried, this call retries it."
+            "payment, that payment is returned. If that payment has failed and can be retried, this call retries it."
         ),
         path=_REQUEST,
         body=SubmitTransactionSerializer,
@@ -267,9 +267,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
         tag="Payments",
         summary="Retry a failed payment",
         description=(
-            "Verifies a failed payment again, if the result can still change: the code is "
-            "`transaction_not_found` or `verification_timed_out`, or the transaction's block is not final. A payment "
-            "has three retries. Submitting its hash again also uses one."
+            "Verifies a failed payment again, if the result can still change. It can change until the transaction's "
+            "block is final. With some codes, such as `transaction_not_found`, it can also change later. If "
+            "`retries_left` is 0, the call fails. A payment has three retries. Submitting its hash again also uses one."
         ),
         path=_PAYMENT,
         errors=[ErrorCode.RETRY_LIMIT_REACHED, ErrorCode.PAYMENT_NOT_RETRYABLE],
@@ -292,9 +292,10 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
             "A request can be paid in full and still be active or expired. To complete it, accept one of its credited "
             "payments. This is needed in three cases: the payment arrived after the price had expired (you accept the "
             "old rate); a refund was cancelled or failed after the payment; or a reorganised payment is in the chain "
-            "again. Any other credited payment, and an accepted one, is returned unchanged.\n\nThe error is "
-            "`payment_refunded` if the request would be paid in full without its refunds. It is `recipient_invalid` "
-            "if another merchant used this recipient first and it is not one of your allowed recipients."
+            "again. Other credited payments, and payments that were accepted before, are returned unchanged.\n\n"
+            "The error is `payment_refunded` if the request would be paid in full without its refunds. It is "
+            "`recipient_invalid` if another merchant used this recipient first, unless you have added the recipient "
+            "to your allowed recipients."
         ),
         path=_PAYMENT,
         body=AcceptPaymentSerializer,

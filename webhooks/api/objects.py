@@ -51,7 +51,7 @@ _DELIVERY: dict[str, Any] = {
 
 @described(
     "WebhookConfiguration",
-    "The endpoint for your events. Every field is null before it is set.",
+    "The endpoint for your events. Until you set it, every field except `object` is null.",
     _CONFIGURATION,
 )
 class WebhookConfiguration(Answer, kw_only=True):

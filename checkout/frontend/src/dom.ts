@@ -28,7 +28,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** The text. Marked amounts and symbols are in elements that browsers don't translate. */
+/** Convert the text to a node. Marked amounts and symbols are put into elements that browsers don't translate. */
 function nodeOf(text: string): Node | string {
   const parts = partsOf(text);
   if (parts.length === 1) return text;
@@ -86,7 +86,7 @@ export function byId(id: string): HTMLElement {
   return element;
 }
 
-/** Makes each `[data-copy]` button copy the text of its target, and confirm that. */
+/** Makes each `[data-copy]` button copy the text of its target, and then show and announce the text `copied`. */
 export function enableCopyButtons(root: HTMLElement, copied: string, announce: (text: string) => void): void {
   root.addEventListener("click", (event) => {
     const pressed = (event.target as Element).closest<HTMLButtonElement>("button[data-copy]");

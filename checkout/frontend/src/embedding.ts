@@ -1,7 +1,7 @@
 /**
- * The page inside a shop's page. The checkout sends the payment's status to the shop's page if the merchant has
- * registered its origin, and if the page has sent a greeting. Links open in the shop's window. The page also offers to
- * open itself in a new tab, because many wallets don't work in embedded pages.
+ * The checkout inside a shop's page. The checkout sends the payment's status to the shop's page under two conditions:
+ * the merchant has registered the shop's origin, and the shop's page has sent a greeting. Links to the shop open in the
+ * shop's window. The checkout also offers to open in a new tab, because many wallets don't work in embedded pages.
  */
 
 import { copy } from "./copy";
@@ -87,9 +87,9 @@ export class Embedding {
     if (!link || link.target || event.defaultPrevented) return;
     if (link.id === "cancel" && this.askToClose()) event.preventDefault();
     else if (!/^https?:$/.test(link.protocol)) return;
-    else if (link.closest("#wallet-apps")) link.target = "_blank"; // customers without the app keep both pages
+    else if (link.closest("#wallet-apps")) link.target = "_blank"; // the checkout stays open, because the app may be missing
     else if (link.origin !== location.origin) link.target = "_top";
-    else if (link.pathname !== location.pathname) link.target = "_blank"; // this page continues to send the status
+    else if (link.pathname !== location.pathname) link.target = "_blank"; // the checkout stays open and still sends the status
   }
 
   private send(news: News): void {

@@ -3,7 +3,7 @@
 import type english from "../../messages/en.json";
 import { inMarks } from "./marks";
 
-/** The keys of the messages. Messages in `page.` are only used on the server. */
+/** The keys of the messages. Messages whose keys begin with `page.` are only used on the server. */
 export type Key = keyof typeof english;
 
 /** A message, or its forms by plural category. `count` selects the form. */
@@ -34,7 +34,7 @@ export function say(key: Key, values: Readonly<Record<string, string | number>> 
   });
 }
 
-/** Return the messages whose keys begin with `prefix`. The result has the rest of the key. */
+/** Return the messages whose keys begin with `prefix`. In the result, the keys don't have this prefix. */
 export function group(prefix: string): Readonly<Record<string, string>> {
   const entries = Object.entries(messages).filter(([key]) => key.startsWith(prefix));
   return Object.fromEntries(entries.map(([key, text]) => [key.slice(prefix.length), String(text)]));
@@ -44,8 +44,8 @@ export function group(prefix: string): Readonly<Record<string, string>> {
 const FOR_PROGRAMS = new Set(["rate_limited", "deposit_address_unavailable", "sponsoring_unavailable"]);
 
 /**
- * Return the message for a server's code. On English pages, it is the server's sentence, which is more specific. On
- * other pages, it is the translation. If a code has none, it is the server's sentence.
+ * Return the message for a server's code. On English pages, return the server's sentence, which is more specific. On
+ * other pages, return the translation or, if the code has no translation, the server's sentence.
  */
 export function messageFor(kind: "failure" | "refusal" | "detail", code: string, sentence: string): string {
   const text = isEnglish && sentence && !FOR_PROGRAMS.has(code) ? sentence : String(messages[`${kind}.${code}`] ?? sentence);

@@ -230,7 +230,7 @@ class CheckoutPage {
       const hash = progress.followed(sent, next.payments);
       if (hash) this.outbox.replace(sent.hash, hash);
     }
-    // A payment that completes while the page is open counts as made here, even from another device.
+    // If a payment completes while the page is open, it counts as made here. It may come from another device.
     this.wasInFlight ||= this.underWay.isAny || (before.status === "active" && next.status === "completed");
     this.wasCancelledHere ||= before.status === "active" && next.status === "cancelled";
     if (next.status === "completed" && "wallet" in this.flow.step) this.flow.step.wallet.leave?.();

@@ -6,7 +6,7 @@ import type { Amount } from "./server/types";
 const SHORT_DIGITS = 6;
 const COST_DIGITS = 8;
 const ESTIMATE_DIGITS = 3;
-/** In a row, the whole part of a balance has at most this many digits. */
+/** In the token list, a balance has at most this many digits before the decimal point. */
 const LONGEST_WHOLE = 12;
 const DECIMAL = /^\d+(\.\d+)?$/;
 /** Values in US dollars are added with this many decimal places. */
@@ -18,7 +18,7 @@ export function plain(amount: Amount): string {
   return inDigits(exact(amount));
 }
 
-/** The same, but with a decimal point in every language, because wallets expect that. */
+/** Format like `plain`, but with a decimal point in every language, because wallets expect that. */
 export function exact(amount: Amount): string {
   const [whole = "0", fraction = ""] = amount.formatted.split(".");
   return joined(whole, fraction, Math.min(2, amount.decimals));
@@ -32,8 +32,8 @@ export function less(amount: Amount, part: Amount): Amount {
 }
 
 /**
- * Format a wallet's balance for a row. The text has six fraction digits, from 1,000 on two, and from 1,000,000 on none.
- * Round down, so that the text isn't more than the balance.
+ * Format a wallet's balance for the token list. The text has six fraction digits below 1,000, two below 1,000,000, and
+ * none above. Round down, so that the text isn't more than the balance.
  */
 export function held(amount: Amount): string {
   const [digits = "0", fraction = ""] = amount.formatted.split(".");

@@ -72,8 +72,8 @@ export function fromSalt(salt: string, recipient: string, factory: string = FACT
 }
 
 /**
- * Returns the address of a contract that `factory` deploys by CREATE2 (EIP-1014). Pass its code or the hash of the
- * code.
+ * Returns the address of a contract that `factory` deploys by CREATE2 (EIP-1014). Pass the contract's init code or the
+ * hash of that code.
  *
  * You can pass the API's `deposit` object. Throws a TypeError for invalid values, or if code and hash differ.
  */
@@ -96,7 +96,7 @@ export function computeAddress(values: {
 /**
  * Returns the recipient in this init code. The forwarder can send to no other address.
  *
- * Throws a TypeError if it is not the code of a forwarder. Then don't send money to its address.
+ * Throws a TypeError if the code is not that of a forwarder. In this case, don't send money to the deposit address.
  */
 export function recipientOf(initCode: string): string {
   const code = hex(bytes(initCode, "init_code"));

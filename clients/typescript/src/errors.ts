@@ -55,7 +55,7 @@ export class InvalidRequestError extends QuittanceError {}
 /** The API key is missing, unknown, revoked or expired (401). */
 export class AuthenticationError extends QuittanceError {}
 
-/** The key lacks a permission (403). The message contains its name. */
+/** The key lacks a permission (403). The message names the permission. */
 export class PermissionDeniedError extends QuittanceError {}
 
 /** The idempotency key was used for another call (400), or its first call is still running (409). */

@@ -3,7 +3,7 @@ import type { Event } from "./objects.js";
 
 /**
  * Returns the event in this parsed JSON. JSON.parse rounds numbers beyond 2^53, so the exact amount is taken from
- * `amount_details`. Throws APIError if it is not an event.
+ * `amount_details`. Throws APIError if the JSON is not an event.
  */
 export function readEvent(answer: unknown): Event {
   const event = answer as { id?: unknown; type?: unknown; data?: { object?: Record<string, unknown> } } | null;

@@ -130,12 +130,12 @@ export interface Payment {
   chain_id: number;
   /** Null for native coin that arrived at the deposit address, until the hash is submitted. */
   transaction_hash: string | null;
-  /** The transactions that this one has replaced (a speed-up), oldest first. */
+  /** The hashes of the transactions that this one replaced, oldest first. A speed-up replaces a transaction. */
   replaced_hashes: string[];
   from_address: string | null;
   /** The token with which the customer paid. Null until it is known. */
   token: Token | null;
-  /** The amount in that token. Null until it is known. */
+  /** The amount of `token`. Null until it is known. */
   amount: Amount | null;
   /** The credited amount in the requested token. Null until it is verified. */
   amount_received: Amount | null;
@@ -148,9 +148,9 @@ export interface Payment {
   confirmations_required: number | null;
   explorer_url: string | null;
   bound_by: OpenEnum<"reference" | "payer" | "provider" | "address" | "authorization" | "manual"> | null;
-  /** When the sender signed for this request. If it was in time, the payment is bound. Otherwise you can accept it. */
+  /** When the sender signed for this request. A signature in time binds the payment. After that, you can accept it. */
   sender_signed_at: string | null;
-  /** A reorganisation removed its block after completion. Review the payment manually. */
+  /** A reorganisation removed the payment's block after completion. Review the payment manually. */
   reorged: boolean;
   provider: string | null;
   provider_status: string | null;
@@ -163,7 +163,7 @@ export interface Payment {
   created_at: string;
   completed_at: string | null;
   failed_at: string | null;
-  /** The sandbox simulated it. No money moved. */
+  /** The sandbox simulated this payment. No money moved. */
   is_simulated: boolean;
   /** The payer signed the transfer. The operator's account sends it and pays the fee. */
   sponsored: boolean;
@@ -271,7 +271,7 @@ export interface PaymentRequest {
   external_id: string | null;
   description: string | null;
   metadata: Record<string, string>;
-  /** The id of the payment link that created it, or null. */
+  /** The id of the payment link that created this request, or null. */
   payment_link: string | null;
   references: boolean;
   /** The transfer that completed the request was mined after `expires_at`. */

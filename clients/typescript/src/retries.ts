@@ -12,9 +12,9 @@ export function isTemporary(status: number, code: string | null): boolean {
 }
 
 /**
- * Returns how many seconds to wait after attempt number `attempt` has failed. The first one is 1. The delay doubles
- * each time, up to 8 s. Half of it is random, so that many callers don't retry at the same time. The delay is at least
- * the service's `retryAfter`.
+ * Returns how many seconds to wait after attempt number `attempt` has failed. The first attempt has number 1. The delay
+ * doubles each time, up to 8 s. Half of it is random, so that many callers don't retry at the same time. The delay is
+ * at least the service's `retryAfter`.
  */
 export function delay(attempt: number, retryAfter: number | null, dice: () => number = Math.random): number {
   const full = Math.min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** Math.min(attempt - 1, 30));

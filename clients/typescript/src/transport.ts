@@ -8,8 +8,8 @@ import { VERSION } from "./version.js";
 
 export interface RequestOptions {
   /**
-   * For POST: the idempotency key of the call and its retries. Default: a new one. If a call got no response, repeat it
-   * with the same key.
+   * For POST: the idempotency key of the call and its retries. Default: a new key. If a call got no response, repeat
+   * the call with the same key.
    */
   idempotencyKey?: string;
   /** The timeout of each attempt in milliseconds, including the whole response. */

@@ -43,6 +43,6 @@ SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
     "Bearer": {
         "type": "http",
         "scheme": "bearer",
-        "description": "The same key, sent as `Authorization: Bearer <API_KEY>`. Send it in one of the two headers.",
+        "description": "The API key as `Authorization: Bearer <API_KEY>`. Send this header or `X-API-Key`, not both.",
     },
 }

@@ -17,7 +17,7 @@ _TAGS = {
     "Webhooks": "The endpoint for events, its secret, and test events.",
     "Webhook events": "The calls that your endpoint receives.",
     "Deliveries": "The deliveries of events, with all of their attempts. Kept for 30 days.",
-    "Events": "Your events, whether or not they were sent. Kept for 30 days.",
+    "Events": "Your events, including those that were not sent. Kept for 30 days.",
     "Catalogue": "The chains and tokens that you can request, and the currencies of prices. Public.",
     "Checkout": (
         "The calls of the checkout page. You need them only to build your own checkout. They are public: "

@@ -60,7 +60,7 @@ export class Batches {
     private readonly delegate: Address | null,
   ) {}
 
-  /** The result of `wallet_getCapabilities`: those of these chains on which the account can execute batches. */
+  /** The result of `wallet_getCapabilities`. It contains only the chains on which the account can execute batches. */
   async capabilities(chains: Chain[]): Promise<Record<Hex, object>> {
     this.mustBeOn("wallet_getCapabilities");
     const able = await Promise.all(chains.map((chain) => this.isAble(chain)));
@@ -130,7 +130,7 @@ export class Batches {
     ]);
     const nonce = Number(count);
     const isDelegated = code.toLowerCase() === DESIGNATOR + delegate.slice(2).toLowerCase();
-    // The transaction has the account's current nonce. So the authorization must have the next one.
+    // The transaction has the account's current nonce. So the authorization must have the nonce after it.
     const terms = { address: delegate, chainId: chain.id, nonce: nonce + 1 };
     const authorizationList = isDelegated ? [] : [await this.account.signAuthorization(terms)];
     const wanted = calls.map(({ to, value, data }) => ({ target: to!, value: BigInt(value ?? 0), data: data ?? "0x" }));

@@ -4,7 +4,7 @@ import { ask } from "./node";
 
 export interface Config {
   privateKey: Hex;
-  /** The wallet starts on the first one. */
+  /** The wallet starts on the first of these chains. */
   chains: Chain[];
   /** The contract to which the account delegates for batches. Null if the demo has none. */
   delegate: Address | null;

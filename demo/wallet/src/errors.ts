@@ -1,4 +1,4 @@
-/** An error of an EIP-1193 provider. A page gets it if its request is rejected. */
+/** An error of an EIP-1193 provider. A page gets this error if the wallet rejects the page's request. */
 export class ProviderError extends Error {
   constructor(
     readonly code: number,

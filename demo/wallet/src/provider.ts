@@ -31,7 +31,7 @@ const PASSED_ON = new Set([
   "eth_sendRawTransaction",
 ]);
 
-// Stored separately for each site, as wallets in browsers do.
+// The wallet stores these values separately for each site, as browser wallets do.
 const CONNECTED = "demo-wallet:connected";
 const CHAIN = "demo-wallet:chain-id";
 
@@ -109,7 +109,7 @@ export class DemoWalletProvider {
     throw unsupported(method);
   }
 
-  /** One window at a time. A second request waits until the first window is closed. */
+  /** Show one window at a time. A second request waits until the first window is closed. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#queue.then(work);
     this.#queue = turn.catch(() => {});

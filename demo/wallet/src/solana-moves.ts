@@ -15,7 +15,7 @@ export interface Moves {
   note: string | null;
 }
 
-/** Decode a transaction that only moves money and has memos. Return null for any other. */
+/** Decode a transaction that only moves money and has memos. Return null for any other transaction. */
 export function readMoves({ payer, instructions }: Message): Moves | null {
   const moves: Moves = { token: null, coins: null, note: null };
   for (const { program, accounts, data } of instructions) {

@@ -36,7 +36,7 @@ export interface Prepared {
   /** The probable cost and the maximum cost, in wei. */
   likelyFee: bigint;
   highestFee: bigint;
-  /** The reason why it would fail, from the node's simulation, or null. */
+  /** The reason why the transaction would fail, from the node's simulation. Null if it would succeed. */
   warning: string | null;
 }
 

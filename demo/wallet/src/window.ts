@@ -29,7 +29,7 @@ export interface Summary {
   fee: { value: string; detail?: string };
   /** The deposit for the recipient's new token account. */
   deposit?: string;
-  /** Why the node thinks that it would fail, or null. */
+  /** The reason why the transaction would fail, according to the node. Null if it would succeed. */
   warning: string | null;
 }
 
@@ -65,10 +65,10 @@ interface TransactionQuestion extends Asking {
 
 interface BatchQuestion extends Asking {
   kind: "batch";
-  /** One for each call, in order. */
+  /** A summary for each call, in the order of execution. */
   summaries: Summary[];
   fee: Summary["fee"];
-  /** Why the node thinks that the batch would fail, or null. */
+  /** The reason why the batch would fail, according to the node. Null if it would succeed. */
   warning: string | null;
   /** Whether the account begins to delegate to the wallet's contract. */
   isUpgrade: boolean;

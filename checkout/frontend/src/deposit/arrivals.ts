@@ -5,7 +5,7 @@ import type { Amount, Checkout, Payment } from "../server/types";
 
 /**
  * The amount left to send after all payments under way have arrived, or null if nothing is left. The result is also
- * null if the amount of a payment is unknown, because it may pay everything.
+ * null if the amount of a payment is unknown, because that payment may pay everything.
  */
 export function leftToSend({ amount_remaining: remaining }: Checkout, underWay: readonly Payment[]): Amount | null {
   let left = BigInt(remaining.raw);

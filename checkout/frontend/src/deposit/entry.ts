@@ -37,7 +37,7 @@ export class DepositWay {
     means.events.requestChanged();
   }
 
-  /** The feature was switched off, so the server no longer shows the address. Money on its way is still credited. */
+  /** Remove the address, because the server no longer shows it. Money that was already sent there is still credited. */
   withdraw(): void {
     this.address = null;
     if (this.stage.step.at === "deposit") this.stage.restart(info(messageFor("refusal", "deposit_address_unavailable", "")));

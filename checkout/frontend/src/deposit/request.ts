@@ -2,7 +2,7 @@
 
 import type { Means, Stage } from "../flow/stage";
 
-/** Return the address, or null if there is none or the customer has left meanwhile. */
+/** Return the address. Return null if there is none, or if the customer has navigated away. */
 export async function requestAddress(stage: Stage, { api, checkout }: Means, current: () => boolean): Promise<string | null> {
   try {
     const address = checkout().deposit_address ?? (await api.showDepositAddress());

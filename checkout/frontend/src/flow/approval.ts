@@ -1,7 +1,7 @@
 /**
- * Requests the token approval that a route needs, for exactly its amount, and waits until it is mined. Customers can
- * lower the amount in the wallet. So the new allowance decides whether the next prompt is another approval or the
- * payment.
+ * Requests the token approval that a route needs, for exactly the route's amount, and waits until the approval is
+ * mined. Customers can lower the amount in the wallet. So the new allowance decides whether the next prompt is another
+ * approval or the payment.
  */
 
 import { copy } from "../copy";
@@ -21,8 +21,8 @@ export interface ApprovalResult {
 
 const POLL_MS = 1_500;
 /**
- * If the customer speeds up the approval, its hash changes, and the wallet can't find the old one. So the server is
- * polled too, once in this many polls.
+ * If the customer speeds up the approval, its hash changes, and the wallet can't find the old hash. So the server is
+ * polled too, once for this many polls of the wallet.
  */
 const POLLS_PER_CHECK = 10;
 /** For wallets that can't report receipts, the server is polled more often. */

@@ -85,9 +85,9 @@ export class Balances {
   }
 
   /**
-   * The requested token comes first. Then come tokens with a sufficient balance, before the others. Within each group,
-   * these come first: tokens with the requested symbol, tokens of the catalogue, higher values in US dollars, tokens on
-   * the request's chain. All others are in the order of their symbols.
+   * Return the options in the order of the list. The requested token is first. Tokens with a sufficient balance come
+   * before those without. Within each of these two groups, tokens are sorted by these criteria: the requested symbol,
+   * the catalogue, the value in US dollars, the request's chain, and the symbol's letters.
    */
   options(canHoldRequested: boolean): Option[] {
     const options = [...this.heldTokens.values()].map((held) => this.option(held));

@@ -114,7 +114,7 @@ export class Batching {
     } catch (error) {
       const refusal = refusalOf(error);
       const isUnsent = UNSENT.includes(refusal);
-      // After any other failure, the wallet may have sent the batch. So the id of the batch stays stored.
+      // After a failure that isn't in `UNSENT`, the wallet may have sent the batch. So the batch's id stays stored.
       if (isUnsent) {
         events.batchDropped(sent.id);
         events.promptAnswered(prompt);

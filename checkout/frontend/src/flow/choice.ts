@@ -30,7 +30,7 @@ export function isSame({ chainId, token }: Choice, option: Option): boolean {
   return option.chainId === chainId && option.token.contract_address === token;
 }
 
-/** Return the last tag. If the cheapest or fastest route is also `recommended`, that tag is the first one. */
+/** Return the last tag. If a route is `recommended` and also cheapest or fastest, `recommended` is its first tag. */
 export function tagOf({ tags }: Route): string {
   return tags[tags.length - 1] ?? "";
 }

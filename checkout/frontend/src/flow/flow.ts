@@ -172,8 +172,8 @@ export class Flow implements Stage {
   }
 
   /**
-   * Return to the review because the customer can't find the wallet's prompt. If the customer confirms it later, that
-   * still works.
+   * Return to the review because the customer can't find the wallet's prompt. The customer can still confirm the prompt
+   * later.
    */
   leavePrompt(): void {
     const { step } = this;
@@ -229,8 +229,8 @@ export class Flow implements Stage {
   }
 
   /**
-   * Load routes for the chosen token. Review the route with the tag `tag`. If there is none, review the recommended
-   * route.
+   * Load routes for the chosen token. Review the route with the tag `tag`. If no route has this tag, review the
+   * recommended route.
    */
   async quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag = ""): Promise<void> {
     const { wallet, account, option } = chosen;
@@ -246,7 +246,7 @@ export class Flow implements Stage {
       this.review({ wallet, account, option, route, routes }, notice);
       this.means.events.chose(choiceOf(option, route));
       if (route.type !== "direct") void this.batching?.learn(chosen);
-      // The review needs the balances to show whether one is too low.
+      // With the balances, the review can show that the wallet has too little.
       void this.balances?.ensure(option.chainId);
     } catch (error) {
       if (current()) this.unquoted(chosen, error);
@@ -390,7 +390,7 @@ export class Flow implements Stage {
   }
 
   private accountChanged(wallet: Wallet, account: string | null): void {
-    // The wallet already has the transaction, so its account can't change.
+    // In "confirming", the wallet already has the transaction. So the account of this payment can't change any more.
     if (this.step.at === "confirming" || !("account" in this.step)) return;
     if (!account) {
       this.restart(info(copy.notices.walletGone));

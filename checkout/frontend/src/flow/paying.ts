@@ -104,7 +104,8 @@ export class Paying {
   }
 
   /**
-   * Build the reviewed transaction. If the route has expired, get a new one. If that fails, show it and return null.
+   * Build the reviewed transaction. If the route has expired, get a new route. If there is none, or if its amounts
+   * differ, show that and return null.
    */
   private async build(reviewed: Reviewed, approval: ApprovalResult, current: () => boolean): Promise<Ready | null> {
     const { flow } = this;
@@ -138,7 +139,7 @@ export class Paying {
     }
   }
 
-  /** Load new routes. Return the one that is most like the expired route, or the reason why there is none. */
+  /** Load new routes. Return the route that is most like the expired one. If there is none, return the reason. */
   private async renewed({ wallet, account, option, route }: Reviewed): Promise<Route | string> {
     const { routeCache, sponsoredWay } = this.flow;
     routeCache.clear();
@@ -228,7 +229,7 @@ export class Paying {
       flow.restart();
     } catch (error) {
       const isUnsent = ["rejected", "unauthorized", "unsupported", "data_refused"].includes(refusalOf(error));
-      // After any other failure, the wallet may have sent the transaction. So the prompt still counts as open.
+      // After any failure not listed here, the wallet may have sent the transaction. So the prompt counts as open.
       if (isUnsent) events.promptAnswered(prompt);
       if (refusalOf(error) === "data_refused" && built.binding === "reference" && current()) {
         return flow.review({ ...reviewed, binding: "payer" }, info(words.notices.plainPayment(wallet.name)));

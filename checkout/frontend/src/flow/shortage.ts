@@ -6,7 +6,8 @@ import { outlayOf } from "./route-cache";
 
 export interface Shortage {
   /**
-   * `gas`: the wallet lacks the chain's coin for the network fee and other fees. `funds`: it lacks the token that pays.
+   * `gas`: the wallet has too little of the chain's coin for the fees. `funds`: the wallet has too little of the token
+   * to pay with.
    */
   kind: "funds" | "gas";
   required: Amount;

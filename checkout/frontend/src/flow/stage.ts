@@ -102,8 +102,8 @@ export interface Stage {
   /** Go back to the list of wallets. */
   restart(notice?: Notice): void;
   /**
-   * Load routes for the chosen token. Review the route with the tag `tag`. If there is none, review the recommended
-   * route.
+   * Load routes for the chosen token. Review the route with the tag `tag`. If no route has this tag, review the
+   * recommended route.
    */
   quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag?: string): Promise<void>;
   review(reviewed: Reviewed, notice?: Notice): void;

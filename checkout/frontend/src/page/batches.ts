@@ -16,7 +16,7 @@ interface Events {
    * report about the batch.
    */
   isPromptShown(): boolean;
-  /** The batch is in this transaction on the chain. */
+  /** The batch is on the chain, in the transaction with this hash. */
   mined(batch: Batch, hash: string): void;
   /** The page no longer waits for the batch. `hash` is a transaction that may still have paid, or null. */
   ended(batch: Batch, hash: string | null): void;
@@ -36,7 +36,7 @@ export class BatchWatch {
     setInterval(() => void this.check(), CHECK_EVERY_MS);
   }
 
-  /** Check each recent batch once, also those that count as lost: a lost batch can still appear. */
+  /** Check each recent batch once, including lost batches: they can still appear on the chain. */
   async check(): Promise<void> {
     if (this.isChecking) return;
     this.isChecking = true;
@@ -83,7 +83,8 @@ function endOf(batch: Batch, outcome: BatchOutcome | null): BatchEnd | null {
     case "pending":
       return isLost(batch, false) ? "lost" : null;
     default:
-      // A batch without a known confirmation is not lost: its prompt may still be open, and has its own warning.
+      // Without a known confirmation, the batch doesn't count as lost: its prompt may still be open. Another warning
+      // covers open prompts.
       return batch.isConfirmed && isLost(batch, outcome?.is === "unknown") ? "lost" : null;
   }
 }

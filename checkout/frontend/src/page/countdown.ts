@@ -40,7 +40,7 @@ export class Countdown {
     private readonly onEnd: () => void,
   ) {}
 
-  /** Count down to this time, or stop without one. */
+  /** Count down to the time `target`. If it is null, stop the countdown. */
   towards(target: string | null): void {
     if (target === this.target) return;
     this.target = target;
@@ -65,8 +65,8 @@ export class Countdown {
   }
 
   /**
-   * Show the time beside the deposit address, and at the end beside the button that pays. Call it after the panel has
-   * drawn them.
+   * Show the time beside the deposit address and, in the last minutes, beside the button that pays. Call this method
+   * after the panel was drawn.
    */
   drawBeside(): void {
     const deposit = document.querySelector(".deposit__time");

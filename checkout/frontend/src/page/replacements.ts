@@ -10,9 +10,9 @@ const CHECK_EVERY_MS = 4_000;
 const WATCHED_FOR_MS = 24 * 60 * 60_000;
 
 interface Events {
-  /** A transaction with the same call replaced it. */
+  /** A transaction with the same call and the hash `hash` replaced `sent`. */
   spedUp(sent: OwnTransaction, hash: string): void;
-  /** A transaction with a different call replaced it. */
+  /** A transaction with a different call replaced `sent`. */
   cancelled(sent: OwnTransaction): void;
 }
 

@@ -10,13 +10,13 @@ export class Signers {
     return new Promise((resolve) => this.waiting.set(routeId, resolve));
   }
 
-  /** Pass the response to the caller of `wait`. Return false if there is none. */
+  /** Pass the response to the caller of `wait`. Return false if no caller waits for this route. */
   settle(routeId: string, error: ApiError | null): boolean {
     this.waiting.get(routeId)?.(error);
     return this.waiting.delete(routeId);
   }
 
-  /** Stop waiting for all other routes than this one, because another tab may have submitted their signatures. */
+  /** Stop waiting for all routes except this one, because another tab may have submitted their signatures. */
   settleOthers(routeId: string | undefined): void {
     for (const each of this.waiting.keys()) if (each !== routeId) this.settle(each, null);
   }

@@ -65,13 +65,13 @@ export class UnderWay {
     return progress.findWarning(this.checkout().payments, this.outbox.own, isKnownHere);
   }
 
-  /** The warning about a transfer that nothing links to the request. Its sender can still sign that it pays the request. */
+  /** The warning about a transfer that nothing links to the request. The sender can still link it by a signature. */
   get unbound(): progress.PaymentWarning | null {
     const { warning } = this;
     return warning?.kind === "unpaid" && progress.failureOf(warning.payment) === "transaction_not_bound" ? warning : null;
   }
 
-  /** Whether a transaction failed that a wallet of this browser sent or signed. */
+  /** Whether the warning is about a failed transaction that a wallet of this browser sent or signed. */
   isOwnFailure({ payment, kind }: progress.PaymentWarning): boolean {
     const isFailed = kind === "unpaid" || payment.status === "failed";
     const isOwn = this.outbox.isOwn(payment.transaction_hash ?? "") || this.outbox.signedFor(payment.id) !== null;

@@ -1,4 +1,4 @@
-/** The sentences for screens with a connected wallet. The others are in `copy.ts`. */
+/** The sentences for screens with a connected wallet. The sentences for other screens are in `copy.ts`. */
 
 import { group, say, unit } from "../language";
 

@@ -13,7 +13,7 @@ export interface PayContext {
   walletsSettled: boolean;
   /** The name of the wallet that was used last in this browser. */
   lastUsed: string | null;
-  /** The same name, if that wallet wasn't detected this time. */
+  /** The name of that wallet, if it wasn't detected this time. Otherwise null. */
   missing: string | null;
   /** Whether no wallet was found, and the page's policy blocked a script that may be a wallet's. */
   isWalletBlocked: boolean;

@@ -14,7 +14,7 @@ export interface Estimate {
   seconds: number;
 }
 
-/** The estimate of a payment that this browser sent or signed, or null for others. */
+/** The estimate of a payment that this browser sent or signed. Null if there is no such payment or no estimate. */
 export function estimateOf(sent: OwnTransaction | SignedTransfer | null): Estimate | null {
   return sent?.seconds ? { sentAt: sent.sentAt, seconds: sent.seconds } : null;
 }

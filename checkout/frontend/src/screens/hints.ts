@@ -1,6 +1,6 @@
 /**
- * The screen while the page waits, with hints: where the prompt is, that the server is busy, the link to the wallet's
- * app.
+ * The screen while the page waits. Its hints say where the prompt may be or how long the server is busy, and link to
+ * the wallet's app.
  */
 
 import { copy } from "../copy";
@@ -20,7 +20,7 @@ export function busyHint({ waitsFor }: Flow): HTMLElement | null {
   return waitsFor === null ? null : noticeBox({ tone: "info", text: copy.errors.waiting(waitsFor) });
 }
 
-/** A link to the wallet's app with the open request, on phones. */
+/** On phones, a link that opens the current request in the wallet's app. */
 export function openApp({ app }: Wallet): HTMLElement | null {
   if (!app) return null;
   const attributes = { id: "open-app", class: "button button--primary open-app", target: "_blank", rel: "noopener noreferrer" };

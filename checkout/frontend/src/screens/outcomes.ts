@@ -54,8 +54,8 @@ export function isPaidTooMuch(checkout: Checkout): boolean {
 }
 
 /**
- * Whether the page shows the paid amount instead of the requested one: after an overpayment, even if the excess was
- * refunded.
+ * Whether the page shows the paid amount instead of the requested amount. That is so after an overpayment, even if the
+ * excess was refunded.
  */
 export function isWholeShown(checkout: Checkout): boolean {
   const { status, amount, amount_paid } = checkout;
@@ -69,8 +69,8 @@ function isRefunded({ refunds }: Checkout): boolean {
 }
 
 /**
- * Whether the customer overpaid only because a swap delivered more than expected. That is so if the newest payment is a
- * swap, and the other payments alone didn't pay the request.
+ * Whether the customer overpaid only because a swap delivered more than expected. That is so if the newest completed
+ * payment is a swap, and the other payments alone didn't pay the request.
  */
 function isExtraFromConversion({ amount, amount_paid, payments }: Checkout): boolean {
   const last = payments.find((payment) => payment.status === "completed");
@@ -188,8 +188,8 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
 }
 
 /**
- * The reason why the payment failed, or an empty text if it is unknown. A payment that is still being verified has
- * none.
+ * The reason why the payment failed. The text is empty if the reason is unknown, or if the payment is still being
+ * verified.
  */
 export function failureText(payment: Payment, chains: Chains): string {
   const code = failureOf(payment) ?? "other";
@@ -199,7 +199,7 @@ export function failureText(payment: Payment, chains: Chains): string {
   return messageFor("failure", code, payment.failure_message ?? "");
 }
 
-/** The text about a transfer that arrived, but that nothing links to the request. The sender can sign for it. */
+/** The text about a transfer that arrived but isn't linked to the request. The sender can link it by a signature. */
 export function foundText(payment: Payment, checkout: Checkout): string | null {
   if (payment.sender_signed_at) return copy.signedWaits(checkout.merchant.name);
   if (!payment.amount || provePage(payment, checkout) === null) return null;
@@ -219,7 +219,7 @@ function contactButton(checkout: Checkout, kind: "primary" | "secondary"): Node 
   return contactLink(checkout, "contact", kind, copy.support(checkout.merchant.name), checkout.shortcode);
 }
 
-/** A link to the merchant's support page or e-mail address. If there is none, it leads to the shop's site. */
+/** A link to the merchant's support page or e-mail address. If both are missing, the link leads to the shop's site. */
 function contactLink(
   checkout: Checkout,
   id: string,
@@ -255,7 +255,7 @@ export function unavailableScreen(checkout: Checkout, notices: Child[]): Screen 
   return screen("unavailable", heading, nodes, copy.sendNothing);
 }
 
-/** "3.00 of 10.00 USDC arrived. Contact the shop about your money." If there is a refund, only the first sentence. */
+/** "3.00 of 10.00 USDC arrived. Contact the shop about your money." After a refund, return only the first sentence. */
 function arrivedText(checkout: Checkout): string {
   const total = money(checkout.amount, checkout);
   if (isRefunded(checkout)) return copy.arrivedPart(plain(checkout.amount_paid), total);

@@ -63,8 +63,8 @@ export function addressFact(name: string, address: string, extra = ""): HTMLElem
 }
 
 /**
- * The button that pays. In the last minutes, there is a countdown beside it. On phones, it is a bar at the bottom of
- * the window.
+ * A bar with the button that pays. In the last minutes, a countdown is beside the button. On phones, the bar is at the
+ * bottom of the window.
  */
 export function payBar(pay: HTMLElement): HTMLElement {
   return el("div", { class: "pay-bar" }, el("span", { class: "pay-bar__time" }), pay);

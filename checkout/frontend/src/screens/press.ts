@@ -1,4 +1,4 @@
-/** Tracks presses of buttons. The panel waits for their end: if a pressed button is replaced, the click is lost. */
+/** Tracks presses of buttons. The panel waits for the end of a press: a redraw of the button would lose the click. */
 
 /** The maximum time from the end of a touch to its click. With a mouse, the click is immediate. */
 const CLICK_WITHIN_MS = 100;

@@ -50,7 +50,7 @@ export interface Waiting {
   isUnsent: boolean;
   /** The server can't be reached. */
   isRetrying: boolean;
-  /** The notice if the transaction was probably not sent. */
+  /** Lets the customer pay again if the transaction was not sent. Null while the page doesn't offer that. */
   payAgain: (() => void) | null;
 }
 
@@ -245,8 +245,8 @@ function confirmationsText(payment: Payment | null): string {
 }
 
 /**
- * The confirmations of the delivery on the other chain or, for a payment on one chain, of the payment. If the chain has
- * its own finality, `needed` is null.
+ * For a payment on one chain, its confirmations. For a payment between chains, the confirmations of the delivery. If
+ * the chain has its own finality, `needed` is null.
  */
 function depthOf(payment: Payment): { done: number; needed: number | null } {
   if (!isCrossing(payment)) return { done: payment.confirmations, needed: payment.confirmations_required };

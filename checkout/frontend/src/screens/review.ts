@@ -89,8 +89,8 @@ function acceptance({ option }: Reviewed, { chains, checkout }: PayContext): str
 }
 
 /**
- * Return a warning if the customer may pay twice: a batch may have paid already, or a prompt may still be open, in
- * another tab or from before a reload.
+ * Return a warning if the customer may pay twice. A batch may have paid already, or an earlier prompt may still be
+ * open: in another tab, or from before a reload.
  */
 function openQuestion({ promptWasLeftOpen, batch }: PayContext): Notice | undefined {
   if (batch) return batchNotice(batch);
@@ -128,7 +128,7 @@ function directFacts(step: Reviewed, { checkout, chains, flow }: PayContext): HT
   );
 }
 
-/** The deposit for a new account of the recipient, and the total with it. Nothing if the account exists. */
+/** The deposit for a new account of the recipient, and the total with this deposit. Empty if the account exists. */
 function depositFacts(route: Route, checkout: Checkout): Child[] {
   const { fees, from, gas } = route;
   const deposit = fees.find(({ included, amount }) => !included && amount && !isZero(amount));

@@ -128,8 +128,8 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
 }
 
 /**
- * A line with the token's value and the reason why it can't be chosen. Each is in an element of its own, so that the
- * line breaks between them if possible.
+ * A line with the token's value and the reason why the token can't be chosen. Each piece has its own element, so that
+ * the line breaks between the pieces if possible.
  */
 function aside(...pieces: (string | null)[]): Child[] {
   const given = pieces.filter(Boolean).map((piece) => el("span", { class: "piece" }, piece));

@@ -11,7 +11,7 @@ import type { Authorization, SentTransaction } from "./types";
 
 export type { Sender };
 
-/** A transaction that a wallet of this browser sent. (For others, the customer can enter a hash.) */
+/** A transaction that a wallet of this browser sent. (The customer can enter the hash of any other transaction.) */
 export interface OwnTransaction extends TrackedTransaction {
   chainId: number;
   routeId?: string;
@@ -26,7 +26,7 @@ export interface OwnTransaction extends TrackedTransaction {
   /** If the transaction was sped up: its earlier hashes. */
   replaced: string[];
   isCancelled: boolean;
-  /** The customer has stopped waiting for the network to see it. */
+  /** The customer has stopped waiting for the network to see this transaction. */
   isLetGo: boolean;
 }
 
@@ -52,7 +52,7 @@ interface Memory {
   entered: string[];
   own: OwnTransaction[];
   signed: SignedTransfer[];
-  /** The open prompts. For each, this is the time when it was opened, which is also its id. */
+  /** The times at which the open prompts were opened. Each time is also the id of its prompt. */
   prompts: number[];
   batches: Batch[];
   /** The customer pays the network fee, by choice or because no other account can pay it. */
@@ -118,7 +118,7 @@ export class Outbox {
     this.change((memory) => (memory.signed = [...memory.signed.filter(({ routeId }) => routeId !== signed.routeId), signed]));
   }
 
-  /** The server has the signature, so it is removed. */
+  /** Remove a signature that the server now has, and store the id of its payment. */
   authorized(route: string, paymentId: string): void {
     this.change((memory) => {
       const own = memory.signed.filter(({ routeId }) => routeId === route);
@@ -153,7 +153,7 @@ export class Outbox {
     this.change((memory) => memory.batches.push(newBatch(sent, by)));
   }
 
-  /** Store that the wallet has the batch, and the wallet's id for it. */
+  /** Store that the wallet has the batch. `walletId` is the wallet's id for the batch. */
   confirmBatch(id: string, walletId: string): void {
     this.editBatch(id, (batch) => Object.assign(batch, { id: walletId, isConfirmed: true }));
   }
@@ -182,8 +182,8 @@ export class Outbox {
   }
 
   /**
-   * Store a hash. If the customer entered the hash, there is no `by`. Such a hash may be the result of any open prompt,
-   * so all prompts are removed.
+   * Store a hash. If the customer entered the hash, there is no `by`. The hash may then be the result of any open
+   * prompt, so all prompts are removed.
    */
   remember(sent: SentTransaction, by?: Sender): void {
     const transaction_hash = canonical(sent.transaction_hash);
@@ -242,7 +242,7 @@ export class Outbox {
     this.edit(hash, (own) => (own.isLetGo = true));
   }
 
-  /** Call `changed` if another tab has changed the record of the same request. */
+  /** Call `callback` if another tab has changed the record of the same request. */
   onOtherTab(callback: () => void): void {
     window.addEventListener("storage", (event) => {
       if (event.key !== this.key) return;
@@ -266,7 +266,7 @@ export class Outbox {
     this.change((memory) => memory.own.filter((own) => own.hash === hash).forEach(edit));
   }
 
-  /** The wallet has responded to the batch's prompt. */
+  /** Change the batch. Remove its prompt, because the wallet has responded to it. */
   private editBatch(id: string, edit: (batch: Batch) => void): void {
     this.change((memory) => {
       const edited = memory.batches.filter((batch) => batch.id === id);
@@ -308,7 +308,7 @@ function ownTransaction(sent: SentTransaction, { wallet, account, seconds }: Sen
   return { hash, chainId, ...(routeId ? { routeId } : {}), wallet, sender: account, sentAt: Date.now(), seconds, ...unknown, ...so };
 }
 
-/** Lower-case hexadecimal hashes. Base58 is case-sensitive, so it isn't changed. */
+/** Convert a hexadecimal hash to lower case. A base58 hash is case-sensitive, so return it unchanged. */
 function canonical(hash: string): string {
   return /^0x/i.test(hash) ? hash.toLowerCase() : hash;
 }

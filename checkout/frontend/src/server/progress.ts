@@ -17,7 +17,7 @@ export function isOpen({ status }: Payment): boolean {
   return status === "pending" || status === "processing";
 }
 
-/** The payment's failure code or, if its block is not confirmed yet, the code that it will then have. */
+/** The payment's failure code. Until the payment's block is confirmed, return the likely code. */
 export function failureOf({ failure_code: code, likely_failure: likely }: Payment): string | null {
   return code ?? likely ?? null;
 }
@@ -97,7 +97,7 @@ export function mayLetGo({ sentAt }: OwnTransaction): boolean {
   return Date.now() - sentAt > LET_GO_AFTER_MS;
 }
 
-/** Whether another transaction with the same nonce may still replace it. */
+/** Whether another transaction with the same nonce may still replace this one. */
 export function isReplaceable(sent: OwnTransaction, payments: readonly Payment[]): boolean {
   const payment = payments.find(({ transaction_hash: hash }) => hash === sent.hash);
   if (sent.isCancelled || payment?.status === "completed" || (payment?.confirmations ?? 0) > 0) return false;

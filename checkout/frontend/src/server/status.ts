@@ -40,7 +40,7 @@ export class StatusPoll {
     window.addEventListener("pageshow", (event) => event.persisted && this.visibilityChanged());
   }
 
-  /** Also follow a final request, but without a stream: a late payment may change it. */
+  /** Start to follow the request. Poll a final request too, but without a stream: a late payment may change it. */
   start(): void {
     if (!this.final && !document.hidden) this.stream.open();
     this.schedule(this.intervalMs);
@@ -65,7 +65,7 @@ export class StatusPoll {
 
   private visibilityChanged(): void {
     if (document.hidden) {
-      // With HTTP/1.1, browsers allow only a few connections to a server. A hidden page doesn't need one.
+      // With HTTP/1.1, browsers allow only a few connections to a server. So a hidden page closes its connection.
       this.stream.close();
       this.schedule(this.pause());
     } else if (this.final) {

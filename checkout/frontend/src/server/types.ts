@@ -63,7 +63,7 @@ export interface Payment {
   is_awaiting_signers?: boolean;
   /** Whether the payment is identified as a payment of this request. */
   is_bound: boolean;
-  /** If the payment will fail when its block is confirmed: the failure code that it will then have. */
+  /** The failure code that the payment will have when its block is confirmed. Null if the payment won't fail. */
   likely_failure: string | null;
   confirmations: number;
   confirmations_required: number | null;
@@ -105,11 +105,11 @@ export interface Checkout {
   payments: Payment[];
   /** Missing in responses of earlier releases. */
   refunds?: Refund[];
-  /** Whether there is no real money: in a test deployment, or for a simulated payment. */
+  /** Whether no real money is involved, because the deployment is for tests or a payment is simulated. */
   is_test: boolean;
   /** Whether the requested token and its chain are active. Missing in responses of earlier releases. */
   is_available?: boolean;
-  /** Null until it is requested, and if it may not be shown. */
+  /** Null until the page has requested the address. Also null if the page may not show it. */
   deposit_address?: string | null;
   /** Whether this deployment offers payments with other tokens. */
   pay_with?: { is_routed: boolean };

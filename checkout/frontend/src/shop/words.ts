@@ -1,6 +1,6 @@
 /**
  * The messages of this script in the checkout's languages. The build takes them from checkout/messages/. The dialog and
- * the checkout in it use the same language. By default, it is the browser's.
+ * the checkout in it use the same language. The default is the browser's language.
  */
 
 import type { Labels } from "./quittance";

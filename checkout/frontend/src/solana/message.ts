@@ -57,7 +57,7 @@ export function readTransaction(bytes: Uint8Array, isSponsored = false): Message
   return { payer: present(uses[expected - 1]).address, feePayer: present(uses[0]).address, instructions };
 }
 
-/** Return the account that pays a transaction's fee. Throws RangeError if it can't be decoded. */
+/** Return the account that pays a transaction's fee. Throws RangeError if the transaction can't be decoded. */
 export function readPayer(bytes: Uint8Array): string {
   const reader = new Reader(bytes);
   reader.take(reader.short() * SIGNATURE);

@@ -33,7 +33,7 @@ export interface SolanaPayment {
   decimals: number;
   /** The receiving account. For a token, it is the recipient's token account. */
   to: string;
-  /** If the transaction first creates the recipient's token account, that account. */
+  /** The recipient's token account, if the transaction creates it first. Otherwise null. */
   opens: { account: string; owner: string; mint: string } | null;
   /** The Solana Pay reference: an unused account in the transaction. The service finds the payment by it. */
   reference: string | null;

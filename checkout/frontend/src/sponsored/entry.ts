@@ -1,6 +1,6 @@
 /**
- * Sponsored payments: the payer only signs a transfer. Another account sends it and pays the network fee. The script
- * for it is loaded with the routes, if the request can have such a route.
+ * Sponsored payments: the payer only signs a transfer. Another account sends it and pays the network fee. If the
+ * request can have sponsored payments, their script is loaded together with the routes.
  */
 
 import { copy } from "../copy";

@@ -9,7 +9,7 @@ import type { refusalOf } from "../wallets/refusals";
 import type { Shown, Signed } from "../wallets/wallet";
 import { readTransfer, transferToSign } from "./typed-data";
 
-/** The functions of the main script that this script uses. So it doesn't contain copies. */
+/** This script uses these functions of the main script, so it doesn't contain copies of them. */
 export interface Kit {
   copy: typeof copy;
   info: typeof info;
@@ -60,7 +60,7 @@ export async function confirm(
   const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
   const transfer = await transferOf(ready, means);
   if (!current()) return;
-  // The transfer matched the review before. If it no longer does, it has expired.
+  // The transfer matched the review before. If it no longer matches, it has expired.
   if (!transfer || !wallet.authorize) return stage.review(reviewed, info(copy.notices.proofTooLate));
   stage.go({ at: "confirming", plan, signed: transfer.signed, ...reviewed });
   const cannotSign = info(copy.sponsored.cannotSign(wallet.name));

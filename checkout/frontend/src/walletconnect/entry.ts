@@ -97,7 +97,7 @@ export function walletConnect(
       read: (transaction, shown) => inner().read(transaction, shown),
       sign: async (account, message) => inner().sign(account, message),
       get authorize() {
-        // Missing if the session doesn't allow it.
+        // This method is missing if the session doesn't allow it.
         return link?.wallet(own)?.authorize;
       },
       send: async (account, transaction) => inner().send(account, transaction),

@@ -1,6 +1,6 @@
 /**
- * Pairing. The page proposes a session, and shows it as a code. A wallet accepts it by scanning the code. The proposal
- * expires.
+ * Pairing. The page proposes a session, and shows the proposal as a code. A wallet accepts the proposal by scanning the
+ * code. Proposals expire.
  */
 
 import type { Namespaces } from "./caip";

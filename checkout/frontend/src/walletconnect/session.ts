@@ -93,8 +93,8 @@ export class Session {
   }
 
   /**
-   * Wait until the session has an account on the network. Wallets send this update after their response. Return false
-   * after a timeout.
+   * Wait until the session has an account on the network. Wallets first respond to a request for the network, and only
+   * then update the session. Return false after a timeout.
    */
   async reaches(network: string): Promise<boolean> {
     const isThere = (): boolean => this.addresses(network).length > 0;

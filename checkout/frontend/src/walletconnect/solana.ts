@@ -15,12 +15,12 @@ const SEND = "solana_signAndSendTransaction";
 const SIGN = "solana_signTransaction";
 const SIGNATURE = 64;
 
-/** `networks` maps the Wallet Standard's name of a network to WalletConnect's name. The request's network is first. */
 interface Signed {
   signature?: unknown;
   transaction?: unknown;
 }
 
+/** `networks` maps the Wallet Standard's name of a network to WalletConnect's name. The request's network is first. */
 export function registered(session: Session, networks: ReadonlyMap<string, string>, name: string): object {
   const [any = ""] = networks.values();
   const accounts = (): object[] => {

@@ -1,6 +1,6 @@
 /**
  * Detects this browser's Ethereum wallets: those that announce themselves (EIP-6963), and `window.ethereum` if that is
- * another one.
+ * a different wallet.
  */
 
 import { ethereumWallet, type Provider } from "./ethereum";
@@ -72,7 +72,7 @@ function isSameWallet(announced: Provider, injected: unknown): boolean {
 
 function flagsOf(provider: unknown): string {
   const flags: string[] = [];
-  // Also inherited ones.
+  // This loop also finds inherited flags.
   for (const name in provider as object) {
     if (/^is[A-Z]/.test(name) && (provider as Record<string, unknown>)[name] === true) flags.push(name);
   }

@@ -38,8 +38,8 @@ const ALL_CHAINS = 0;
 /** A wallet that doesn't know the method may never respond. So the payment waits only this long for the response. */
 const UNABLE_AFTER_MS = 3_000;
 /**
- * Error codes of wallets that have not sent the batch. Reasons: the call, a capability or the chain is unknown, the
- * batch is too large, the account would need an upgrade, or the batch can't be atomic.
+ * Error codes of wallets that have not sent the batch. Either the wallet doesn't know the call, a capability or the
+ * chain. Or the batch is too large, can't be atomic, or needs an upgrade of the account.
  */
 const REFUSED: Readonly<Record<string, Refusal>> = {
   "-32602": "batch_refused",

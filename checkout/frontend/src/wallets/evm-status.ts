@@ -42,7 +42,7 @@ async function byNonce(ask: Ask, sender: string, nonce: number): Promise<NodeTra
   return transaction && same(transaction.sender, sender) && transaction.nonce === nonce ? transaction : null;
 }
 
-/** Find the block with this nonce by binary search, and return the transaction. */
+/** Find the block in which the sender used this nonce, by binary search. Return the transaction with the nonce. */
 async function inBlocks(ask: Ask, { sender, fromBlock }: TrackedTransaction, nonce: number): Promise<NodeTransaction | null> {
   let last = Number(await ask("eth_blockNumber"));
   let before = Math.max(fromBlock ?? 0, last - MOST_BLOCKS, 0);

@@ -21,7 +21,7 @@ export interface Here extends Used {
 
 export class RecentWallets {
   private readonly here: string;
-  /** Read once when the page loads. So the order of the list doesn't change later. */
+  /** The names are read once, when the page loads. So the order of the list doesn't change later. */
   private readonly recentNames = names(localStorageOrNull(), KEY);
   /** The wallet that was used last before the page was loaded. */
   readonly last = used(read(localStorageOrNull(), LAST));

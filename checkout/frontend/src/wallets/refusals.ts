@@ -7,7 +7,7 @@ export type Refusal =
   | "unknown_chain"
   /** The wallet or its device doesn't sign a transfer with additional data. */
   | "data_refused"
-  /** The wallet doesn't execute such a batch. Nothing was sent. */
+  /** The wallet can't execute this batch. Nothing was sent. */
   | "batch_refused"
   /** The customer declined to upgrade the account for batches. Nothing was sent. */
   | "upgrade_refused"

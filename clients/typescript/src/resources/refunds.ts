@@ -4,7 +4,7 @@ import { checkedId, type RequestOptions, type Transport } from "../transport.js"
 
 /** The parameters of a new refund. All are optional. */
 export interface RefundCreateParams {
-  /** Whole units of the requested token, as a decimal string. Default: everything that is left. */
+  /** Whole units of the requested token, as a decimal string. Default: the whole amount that you can still refund. */
   amount?: string | null;
   /**
    * The customer's wallet. If you don't know it, send the customer to `claim_url`. Don't use the sender of a payment.

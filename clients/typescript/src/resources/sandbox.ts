@@ -4,9 +4,9 @@ import { checkedId, type RequestOptions, type Transport } from "../transport.js"
 
 /** The payment or refund to change, and the options of the call. */
 export interface SimulateOptions extends RequestOptions {
-  /** The open simulated payment to change. By default, it is the newest one, or a new payment. */
+  /** The open simulated payment to change. Default: the newest. If there is none, the sandbox creates a payment. */
   payment_id?: string;
-  /** The refund to change. By default, it is the newest unfinished one, or a new one. */
+  /** The refund to change. Default: the newest unfinished refund. If there is none, the sandbox creates a refund. */
   refund_id?: string;
 }
 
@@ -31,7 +31,7 @@ export class Sandbox {
     return (await this.#transport.request(call, others)) as PaymentRequest;
   }
 
-  /** Whether this deployment has a sandbox. Has no side effects. */
+  /** Returns whether this deployment has a sandbox. The call has no side effects. */
   async isAvailable(options?: RequestOptions): Promise<boolean> {
     try {
       await this.#transport.request({ method: "GET", path: pathOf(NOBODYS) }, options);

@@ -41,7 +41,7 @@ export class Webhooks {
     this.#transport = transport;
   }
 
-  /** Returns the endpoint and its secret. All fields are null if there is none. */
+  /** Returns the endpoint and its secret. All fields are null if there is no endpoint. */
   async retrieve(options?: RequestOptions): Promise<WebhookConfiguration> {
     return (await this.#transport.request({ method: "GET", path: PATH }, options)) as WebhookConfiguration;
   }
@@ -90,8 +90,8 @@ export class Deliveries {
   }
 
   /**
-   * Sends all deliveries again that failed at `since` or later. Returns how many. One call resends at most 10,000. If
-   * it returns 10,000, call it again.
+   * Sends again all deliveries that failed at `since` or later. Returns how many deliveries it sent, at most 10,000. If
+   * the result is 10,000, call it again.
    */
   async redeliverFailed(params: RedeliverFailedParams, options?: RequestOptions): Promise<number> {
     const since = params.since instanceof Date ? params.since.toISOString() : params.since;
