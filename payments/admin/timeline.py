@@ -61,7 +61,7 @@ def timeline_of_request(
 
 
 def timeline_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list[Entry]:
-    """Return the entries of a payment, and those of its request as a whole. Oldest first."""
+    """Return the entries that concern a payment or its whole request, oldest first."""
     entries = timeline_of_request(payment.request, [payment], with_webhooks=with_webhooks)
     return [entry for entry in entries if entry.payment_id in ("", payment.pk)]
 

@@ -18,8 +18,8 @@ def error_detail(code: ErrorCode, message: str) -> ErrorDetail:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Parameters of which a body must have exactly one, such as `amount` and `price`. `none` and `several` are the
-    error messages for a body with none of them, and with more than one.
+    """Parameters of which a body must have exactly one, such as `amount` and `price`. `none` is the error message for
+    a body that has none of them, `several` for a body that has more than one.
     """
 
     names: tuple[str, ...]
@@ -40,9 +40,10 @@ class Alternatives:
         return []
 
     def with_several_first(self, problems: Mapping[str, Any], sent: Sequence[str]) -> dict[str, Any]:
-        """Return the problems with the message `several` in first place.
+        """Return the problems, and put the message `several` first.
 
-        The message belongs to the last parameter in `sent`. Other problems of that parameter follow it.
+        The message's key is the last parameter in `sent`. That parameter's other problems come directly after the
+        message.
         """
         rest, last = dict(problems), sent[-1]
         own = rest.pop(last, [])

@@ -82,7 +82,7 @@ class Look:
 
 
 def first_look_at(request: PaymentRequest) -> datetime:
-    """Return when an address that is shown now is checked first."""
+    """Return when an address that is shown now is due for its first check."""
     return request.expires_at + EACH_BLOCK_FOR
 
 
@@ -156,7 +156,7 @@ def look_again(
 
 
 def look_soon(request: PaymentRequest) -> bool:
-    """Make the weekly check of the request's address due now, even if its year is over.
+    """Make the weekly check of the request's address due now, even if the year of weekly checks is over.
 
     Return False if the address has no weekly check, since the chain's search still covers it.
     """

@@ -78,7 +78,8 @@ def change_link(
 ) -> PaymentLink:
     """Rename the link, or switch it on or off, and write its history. None keeps the old value.
 
-    Switching a link off waits for requests that it is creating. After that, it creates none.
+    Switching a link off waits for requests that are being created from it. After that, no request can be created from
+    it.
     """
     with transaction.atomic():
         locked = PaymentLink.objects.select_for_update(no_key=True).get(pk=link.pk)

@@ -142,7 +142,7 @@ class Lookup(models.Model):
 
     @property
     def payment_id(self) -> str:
-        """The payment's id, which is also its swap's."""
+        """The payment's id, which is also the id of its swap."""
         return self.of_payment_id or self.of_swap_id or ""
 
     @property
@@ -157,7 +157,7 @@ class Lookup(models.Model):
 
     @property
     def credit_key(self) -> str:
-        """The key of its credited transfers: the transaction's hash, or the deposit address."""
+        """The key under which the lookup's transfers are credited: the transaction's hash, or the deposit address."""
         return self.transaction_hash.partition(":")[0]
 
     @property

@@ -29,8 +29,8 @@ LONGEST_SECONDS = 2 * ANSWER_SECONDS
 
 @dataclass
 class _Query:
-    """A query for the value of one currency. `finished_at` is None while it runs, then the time of the monotonic
-    clock.
+    """A query for the value of one currency. `finished_at` is None while the query runs, and then its end by the
+    monotonic clock.
     """
 
     result: "Future[list[Observation]]" = field(default_factory=Future)

@@ -74,7 +74,7 @@ def submit_hash(
       proposal. The payment waits for the proposal's execution (`payments.proposals`).
     - Native coin that was sent to the deposit address has a payment of its own, which gets the hash
       (`payments.coins`).
-    - Expired and cancelled requests accept hashes too. Verification decides whether they pay.
+    - Expired and cancelled requests accept hashes too. Verification decides if the transaction pays.
 
     `submitter` is a digest of the client's address. Each submitter may have a limited number of open payments.
     `before_extra_lookup` is called before a lookup that may store nothing. The callback may raise.
@@ -265,7 +265,7 @@ def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash:
 
 
 def _verify_as_hash(payment: Payment, actor: str) -> bool:
-    """Verify a payment that failed as a proposal again: a node knows its hash. Return False for other payments."""
+    """If a payment failed as a proposal, verify it as a transaction. Return False for other payments."""
     hash_ = payment.transaction_hash
     if payment.status != Payment.Status.FAILED or payment.lookup.proposal_id != hash_:
         return False

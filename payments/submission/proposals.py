@@ -28,7 +28,8 @@ def may_add_account(payment: Payment, transaction_hash: str, account: str) -> bo
     """Whether the search for the payment's id can include this account too."""
     lookup = payment.lookup
     if lookup.proposal_id != transaction_hash:
-        # The id was submitted as a hash. If no node has seen such a transaction, it may be a proposal's id.
+        # The id was submitted as a hash. If no node has seen a transaction with this hash, the id may be a
+        # proposal's.
         is_missing = payment.is_open or payment.failure_code == FailureCode.TRANSACTION_NOT_FOUND
         return payment.transaction_hash == transaction_hash and is_missing and not lookup.is_seen
     if payment.transaction_hash != transaction_hash:

@@ -4,8 +4,8 @@
 2. Poll one swap after the other, outside any transaction. `payments.swaps.status` interprets each response.
 3. Store each result in a transaction of its own, if the claim id is unchanged (`payments.verification.storing`).
 
-A provider's status credits nothing. If it reports a delivery, `payments.verification.engine` looks up that transaction
-together with the other payments of its chain.
+A provider's status never credits a payment. If the status reports a delivery, `payments.verification.engine` looks up
+the reported transaction in a batch with the chain's other payments.
 """
 
 import logging

@@ -147,7 +147,7 @@ def _without_strays(
 ) -> list[Lookup]:
     """Fail payments on another chain than the requested one, unless they may be swaps. Return the other lookups.
 
-    Such a payment fails immediately: a reorganisation can't change the chain of a submitted hash.
+    A payment on another chain fails immediately: a reorganisation can't change the chain of a submitted hash.
     """
     may_swap = {quote.route.request_id for quote in quotes}
     strays, others = [], []

@@ -195,7 +195,8 @@ def join_difference(
 ) -> None:
     """Fail the payment without an event, because another payment has its coin. The payment must be locked.
 
-    That other payment was found by the deposit address's balance. The transaction is stored as its source.
+    That other payment was found by the deposit address's balance. The transaction is stored in that payment, as the
+    one that sent the coin.
     """
     difference = difference_with(request, facts)
     if difference is None:

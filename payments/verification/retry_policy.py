@@ -20,7 +20,7 @@ _SHORTEST_PAUSE_SECONDS = 1.0
 
 
 def pause_after_miss(attempts: int) -> timedelta:
-    """The first pause is about 5 seconds. Each further one is twice as long, with jitter."""
+    """The first pause is about 5 seconds. Each further pause is twice as long, with jitter."""
     return timedelta(seconds=_FIRST_RETRY_SECONDS * 2**attempts * random.uniform(1, 1.1))  # noqa: S311 - jitter
 
 

@@ -33,8 +33,8 @@ def make_due(chain_id: int) -> int:
     )
     moved, locked = _make_unlocked_due(open_ones, now, chain_id)
     for _ in range(_MOST_WAITS):
-        # A worker is storing the results of the locked lookups. Wait for it. Then make those due that still wait for
-        # a block.
+        # A worker is storing the results of the locked lookups. Wait for it. Then make the lookups due that
+        # still wait for a block.
         if not locked or not _is_unlocked_soon(locked[0]):
             break
         more, locked = _make_unlocked_due(open_ones.filter(pk__in=locked), now, chain_id)
