@@ -31,7 +31,7 @@ class Alternatives:
         return [name for name in self.names if isinstance(data, Mapping) and data.get(name) is not None]
 
     def problems(self, sent: Sequence[str], lifetime: int | None) -> list[Problem]:
-        """Check that one of the parameters was sent. With a price, also check the request's lifetime in seconds."""
+        """Check that one of the parameters was sent. If the body has a price, also check the lifetime in seconds."""
         if not sent:
             return [Problem(ErrorCode.PARAMETER_MISSING, self.none, "amount")]
         if sent == ["price"] and lifetime is not None and lifetime > _MAX_PRICED_SECONDS:

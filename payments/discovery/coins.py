@@ -47,7 +47,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Range:
-    """A range of blocks to search for the first one at which the address had received more than `before`.
+    """A range of blocks. The search finds the first block at which the address had received more than `before`.
 
     The range begins after block `low` and ends at the block of `seen`.
     """

@@ -70,8 +70,8 @@ class Evidence:
     - `foreign` are other requests' references. A transfer with such a reference belongs to the other request.
     - `elsewhere` are the amounts that this transaction delivered for other requests, as reported by providers.
     - `is_accepted` means that the merchant accepted the transaction, at `accepted_at`.
-    - `accepted_elsewhere_at` is the time when the transaction was first accepted for another request. Between an
-      acceptance for one request and a sender proof for another, the earlier counts.
+    - `accepted_elsewhere_at` is the time when the transaction was first accepted for another request. If one request
+      has an acceptance and another has a sender proof, the earlier of the two counts.
     - `names_ours`: the transaction has the id of a quote of this request. `names_others`: it has the id of another
       request's quote. `names_several`: it has ids of several quotes of this request.
     - `our_calls` are the calls that carry the id of a quote of this request, `others_calls` those with ids of
@@ -117,7 +117,7 @@ class Evidence:
         return self.is_addressed(transfer) or self.is_authorized(transfer, ours=True)
 
     def is_authorized(self, transfer: Transfer, *, ours: bool) -> bool:
-        """Whether the payer authorized the transfer for this request; with `ours=False`, for another one."""
+        """Whether the payer authorized the transfer for this request; with `ours=False`, for another request."""
         if transfer.authorization is None:
             return False
         return self.authorizations.get((transfer.sender, transfer.authorization)) is ours

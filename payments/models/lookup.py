@@ -15,8 +15,8 @@ from payments.models.swap import Swap, swap_of
 
 
 class Lookup(models.Model):
-    """A transaction to look up: the customer's transaction (`of_payment`), or the one that delivered a swap, as its
-    provider reports (`of_swap`).
+    """A transaction to look up: the customer's transaction (`of_payment`), or the transaction that delivered a swap,
+    as the provider reports (`of_swap`).
 
     A payment of native coin at a deposit address is looked up by the address's balance instead. The lookup of such
     a payment has `address:sequence` in place of a hash. `received` is the total, in base units, that the address

@@ -101,7 +101,8 @@ def query_each_source(
 ) -> dict[str, dict[str, list[Observation]] | None]:
     """Return each source's observations. A source that fails or takes too long has None.
 
-    A source that is a key of `bases_of` is queried for the currencies there, all others for `bases`.
+    If a source is a key of `bases_of`, it is queried for the currencies of that entry. All other sources are queried
+    for `bases`.
     """
     pool = _pool()
     futures = {

@@ -125,7 +125,7 @@ def _listed(rules: Rules, chain_id: int, token: str, amount: int) -> Decimal | N
 
 
 def _fee_value(fee: Fee, rules: Rules) -> Decimal | None:
-    """Return the fee's value: the higher one of our price list's and the provider's."""
+    """Return the fee's value: the value by our price list or the provider's value, whichever is higher."""
     listed = _listed(rules, fee.chain_id, fee.token, fee.amount)
     return max((value for value in (listed, fee.usd) if value is not None), default=None)
 

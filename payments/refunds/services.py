@@ -42,7 +42,7 @@ def create_refund(
     reason: str | None,
     actor: str,
 ) -> RefundNow:
-    """Create a refund of `amount` base units. Without an amount, refund everything that is left.
+    """Create a refund of `amount` base units. If `amount` is None, refund everything that is left.
 
     Raises ApiError:
 

@@ -98,7 +98,7 @@ def _is_first_unbound(request: PaymentRequest) -> bool:
 
 
 def record_expired(request: PaymentRequest) -> None:
-    """Record that the request expired without full payment. Only recorded once."""
+    """Record that the request expired without full payment. The event is recorded only once."""
     latest = request.payments.order_by("-created_at").first()
     record_events([_event(EventType.PAYMENT_EXPIRED, request, latest, request.amount, str(request.id))])
 

@@ -105,7 +105,8 @@ def build_swap(route: Route, client: Client, *, is_batch: bool = False, asked_by
     if not unchanged.filter(chain__is_active=True, token__is_active=True).exists():
         raise expired()
     now = timezone.now()
-    # Store this before the response is sent, so that the transaction is bound even if the response is lost.
+    # Store `built_at` before the response is sent, so that the transaction is bound even if the response is
+    # lost.
     Quote.objects.filter(pk=quote.pk).update(built_at=now, watched_until=request.expires_at)
     Route.objects.filter(pk=route.pk).update(built_at=now)
     return Built(transaction, Payment.BoundBy.PROVIDER)

@@ -102,7 +102,7 @@ def _decide(request: PaymentRequest, outcome: Outcome, why: str, payment: Paymen
 
 
 def _end(request: PaymentRequest, outcome: Outcome, why: str) -> None:
-    """Expire the request. For `paid_late`, then add a payment of the unpaid rest."""
+    """Expire the request. For `paid_late`, add a payment of the unpaid rest afterwards."""
     if outcome == Outcome.EXPIRED:
         expire(request)
         return

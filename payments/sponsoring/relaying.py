@@ -9,8 +9,8 @@ Only one worker at a time leases the account's row. So no nonce is left out, and
    empty transaction is sent at once if the request was paid in another way before the transfer was first sent.
 
 A transaction ends when its nonce was used in a block that is as deep as the chain requires. If the transaction
-failed, a new one is sent for its authorization, as long as a simulation succeeds, the budget has room and the payer
-is not barred.
+failed, a new one is sent for its authorization. This happens only if a simulation succeeds, the budget has room and
+the payer is not barred.
 
 Solana has no nonces. There, the account only adds its signature to the payer's transaction (see `cosigned`).
 """

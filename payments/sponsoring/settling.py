@@ -159,7 +159,7 @@ def _settle(
 
 @contextmanager
 def _alone(authorization: Authorization, failed: set[int]) -> Iterator[None]:
-    """Log an unexpected error and add the authorization to `failed`, so that the others are settled."""
+    """Log an unexpected error and add the authorization to `failed`, so that the other authorizations are settled."""
     ids = {"payment_id": authorization.payment_id, "payment_request_id": authorization.request_id}
     with log_context(**ids):
         try:
@@ -180,7 +180,7 @@ def _settle_cosigned(
 ) -> set[int]:
     """End authorizations whose transaction is in a final block, and dead ones. Return the ids of those that ended.
 
-    Those whose result could not be stored are added to `failed`.
+    Authorizations whose result could not be stored are added to `failed`.
     """
     relays = Relay.objects.filter(authorization__in=authorizations)
     hashes = {relay.authorization_id: relay.hashes[0] for relay in relays}

@@ -5,9 +5,9 @@ The id doesn't contain the account. So an attacker who sees the id can submit it
 with another account, or as if it were a transaction hash. Therefore each id is searched for with up to three
 accounts.
 
-The first account is never replaced. A fourth account can replace the second or the third if a transaction of the
-request was built for the new account, and none for the old one. A transaction can be built only for an account that
-has the money.
+The first account is never replaced. A fourth account can replace the second or the third account. This requires that
+a transaction of the request was built for the fourth account, and none for the replaced account. A transaction can be
+built only for an account that has the money.
 """
 
 from django.utils import timezone

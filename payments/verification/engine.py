@@ -89,8 +89,8 @@ def verify_on_chain(
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback, still_since)
     try:
         chain_client = client(chain)
-        # Read the nonces before the transactions. In the other order, a transaction that is mined between the two
-        # calls would seem to be replaced.
+        # Read the nonces before the transactions. If the transactions were read first, a transaction that is
+        # mined between the two calls would seem to be replaced.
         used_up = _with_used_up_nonces(chain_client, lookups)
         lookups = _still_held(lookups, lease)
         if not lookups:

@@ -167,9 +167,9 @@ def follow(
 ) -> None:
     """Continue the payment with a replacement that has the same effect. The payment and the request must be locked.
 
-    If another payment of the request already has that transaction, this payment fails without an event. If the
-    other payment failed because its transaction was missing or replaced, or because no result came in time, the
-    other payment is verified again, since the transaction exists.
+    If another payment of the request already has that transaction, this payment fails without an event. The other
+    payment may have failed because its transaction was missing or replaced, or because no result came in time. Then
+    the other payment is verified again, since the transaction exists.
     """
     same = Payment.objects.filter(
         request=request, chain=payment.chain, transaction_hash=replacement.hash

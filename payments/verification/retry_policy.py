@@ -34,7 +34,7 @@ def pause_after_no_answer(unanswered_looks: int, retry_after: float | None) -> t
 
 
 def pause_for_confirmations(block_time_ms: int) -> timedelta:
-    """Return the pause while a transaction waits for more confirmations."""
+    """Return the pause between two checks of a transaction that waits for more confirmations."""
     return timedelta(seconds=max(block_time_ms / 1000, _SHORTEST_PAUSE_SECONDS))
 
 

@@ -43,7 +43,9 @@ def make_due(chain_id: int) -> int:
 
 
 def _make_unlocked_due(open_ones: QuerySet[Lookup], now: datetime, chain_id: int) -> tuple[int, list[int]]:
-    """Make the lookups due that no transaction has locked. Return their number, and the ids of the locked ones."""
+    """Make the lookups due that no transaction has locked. Return how many are due now, and the ids of the locked
+    lookups.
+    """
     with transaction.atomic():
         found = set(open_ones.values_list("pk", flat=True))
         # Skip locked rows: waiting for several workers at once could deadlock.

@@ -53,7 +53,7 @@ class Ecb:
         return [Listing(NAME, CURRENCIES, is_daily=True, prices_coins=False)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each currency's reference rate in USD, until the next list is due."""
+        """Return each currency's reference rate in USD. Return nothing once the next list is due."""
         currencies = [base for base in bases if base in CURRENCIES]
         if not currencies:
             return {}
