@@ -32,7 +32,7 @@ def look_up(
     with_finality: bool,
     mentioning: Collection[str] = (),
 ) -> Snapshot:
-    """Return the chain's head, and what the nodes know about each lookup, by its hash. Raises ChainError."""
+    """Return the chain's head and, by hash, what the nodes know about each lookup. Raises ChainError."""
     differences = [each for each in lookups if each.is_difference]
     hashes = sorted({each.transaction_hash for each in lookups} - {d.transaction_hash for d in differences})
     snapshot = client.look_up(hashes, with_finality=with_finality, mentioning=mentioning)

@@ -216,8 +216,8 @@ def _record(
     payments.
     """
     counts = found_payments(seen.keys())
-    # If the customer submitted the transaction, record its coin at once, even if it is small. Until then, the
-    # transaction's open payment keeps the request open.
+    # If the customer submitted the transaction, record its coin at once, even if the amount is small. Until
+    # then, the transaction's open payment keeps the request open.
     submitted = set(submitted_to(seen.keys()).values_list("request_id", flat=True)) if seen else set()
     count = 0
     for each in ranges:

@@ -1,4 +1,4 @@
-"""Find the transfer that delivered a swap. The routing provider reports its transaction. Pure functions."""
+"""Find the transfer that delivered a swap, in the transaction that the routing provider reports. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -41,7 +41,7 @@ class NewLink:
 def require_convertible(new: NewLink) -> None:
     """Raise ApiError if the link's price can't be converted now.
 
-    Queries the rate sources, so call it before the transaction.
+    Queries the rate sources, so call this function before the database transaction.
     """
     if new.price is not None:
         with_amount(NewRequest(new.token, 0, new.recipient_address, lifetime=timedelta(), price=new.price))

@@ -2,7 +2,7 @@
 proposals.
 
 The search begins at the block that was newest when the route was built. It ends a day after the request's end, and
-uses no retries. The id proves nothing, so the transaction that executed it is verified like any payment
+uses no retries. The id proves nothing, so the transaction that executed the proposal is verified like any payment
 (`payments.verification`).
 """
 

@@ -119,7 +119,7 @@ def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
 def cancel_refund(refund: Refund, *, actor: str) -> RefundNow:
     """Cancel the refund if no transaction was sent for it. Cancelling it again changes nothing.
 
-    Raises ApiError `refund_not_cancellable` if it is completed or being sent.
+    Raises ApiError `refund_not_cancellable` if the refund is completed or being sent.
     """
     with transaction.atomic():
         locked = _locked(refund)

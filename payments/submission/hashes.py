@@ -254,7 +254,8 @@ def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: st
 def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
     """Whether a hash was treated as a proposal's id, and may still be a transaction's hash.
 
-    Nodes may not have known the transaction then, and any account can log that it executed an id, or failed to.
+    Nodes may not have known the transaction then, and any account can log that it executed an id, or that the
+    execution failed.
     """
     own = Payment.objects.filter(request=request, chain=chain)
     ended = Q(status=Payment.Status.FAILED) | ~Q(transaction_hash=transaction_hash)
@@ -282,8 +283,8 @@ def _has_coin_address(request: PaymentRequest, chain: Chain) -> bool:
 
 
 def _attached(request: PaymentRequest, sighting: Sighting | None, actor: str) -> Payment | None:
-    """Find the payment for the coin that this transaction sent to the deposit address. Store the transaction there
-    and return it.
+    """Find the payment for the coin that this transaction sent to the deposit address. Store the transaction in that
+    payment, and return the payment.
 
     The request must be locked. Return None if the transaction sent no coin there, or if the balance doesn't show it
     yet.

@@ -103,7 +103,8 @@ def _ask(
                 is_answered = _follow(key, payment, lease.claim_id, provider, client, now)
                 unanswered = 0 if is_answered else unanswered + 1
             except Exception:
-                # The failure of one swap must not delay the others. Postpone it: it times out after a day.
+                # The failure of one swap must not delay the others. Postpone the swap: it times out after a
+                # day.
                 logger.exception("the swap of payment %s could not be followed", payment.pk)
                 store([_silent(key, payment, None, now())], lease.claim_id, now())
 

@@ -20,8 +20,8 @@ def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str
     if facts is None or not facts.sender:
         return {}
     if payment.is_sponsored or payment.bound_by == Payment.BoundBy.AUTHORIZATION:
-        # The operator's account sends the transaction, but the payer stays the sender. `payments.sponsoring` follows
-        # it.
+        # The operator's account sends the transaction, but the payer stays the sender. `payments.sponsoring`
+        # follows the transaction.
         return {"network_fee": facts.network_fee if facts.block else None}
     is_storable = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
     return {

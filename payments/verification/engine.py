@@ -127,7 +127,8 @@ def verify_on_chain(
                     is_unsearched=payment.pk in unsearched,
                 )
             except Exception:
-                # The failure of one payment must not delay the others. Postpone its check: it times out after a day.
+                # The failure of one payment must not delay the others. Postpone its check: the payment times
+                # out after a day.
                 logger.exception("payment %s could not be evaluated", payment.pk)
                 outcome = unanswered(lookup, UNUSABLE, check.now)
         outcomes.append(outcome)

@@ -83,7 +83,7 @@ def parse_xml(path: str, body: bytes) -> ET.Element:
 def daily_rates(body: Any) -> DailyRates:
     """Parse a response.
 
-    Raises ProviderDown if it doesn't have exactly one day, or if a currency has no rate or several.
+    Raises ProviderDown if the response doesn't have exactly one day, or if a currency has no rate or several.
     """
     cubes = body.findall(".//{*}Cube") if isinstance(body, ET.Element) else []
     try:
