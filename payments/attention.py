@@ -58,7 +58,7 @@ _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
 
 
 def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payment]:
-    """Return at most MAX_LISTED payments that need attention for this reason themselves, or through their request."""
+    """Return at most MAX_LISTED payments: those that need attention for this reason, or whose request does."""
     now = timezone.now()
     if matter in _OF_PAYMENTS:
         return payments.filter(pk__in=_payments(payments, matter, now))
@@ -66,7 +66,7 @@ def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payme
 
 
 def requests_with(requests: QuerySet[PaymentRequest], matter: Matter) -> QuerySet[PaymentRequest]:
-    """Return at most MAX_LISTED requests that need attention for this reason themselves, or through a payment."""
+    """Return at most MAX_LISTED requests: those that need attention for this reason, or have a payment that does."""
     now = timezone.now()
     if matter in _OF_PAYMENTS:
         concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))

@@ -57,7 +57,7 @@ def expiry_overdue(now: datetime) -> float:
 
 
 def discovery_lags(now: datetime) -> dict[int, float]:
-    """Return, by chain id, how many seconds ago the search last reached the head for the merchant furthest behind."""
+    """Return, by chain id, the seconds since the search reached the head for the merchant that is furthest behind."""
     searched = MerchantCursor.objects.values_list("chain").annotate(
         at=Min(Greatest("searched_at", "created_at"))
     )

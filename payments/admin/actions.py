@@ -135,8 +135,8 @@ class Accept(PaymentAction):
         return "Accept as payment"
 
     def is_offered(self, row: Payment) -> bool:
-        """Offer it in two cases: nothing links the transaction to the request, or the request is paid in full but
-        not completed.
+        """Offer the action in two cases: nothing links the transaction to the request, or the request is paid in full
+        but not completed.
         """
         return is_acceptable(row)
 
@@ -183,7 +183,7 @@ def _late_explanation(payment: Payment) -> str:
 
 
 class RefundForm(ConfirmForm):
-    """The service validates these fields."""
+    """`CreateRefundSerializer` validates these fields."""
 
     amount = forms.CharField(
         required=False,

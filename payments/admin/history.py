@@ -36,7 +36,7 @@ class ConsumedTransferAdmin(Records):
 
     @admin.display(description="Chain")
     def network(self, transfer: ConsumedTransfer) -> str:
-        """Show no link, since members can't open the chain's page."""
+        """Show the chain without a link, since a merchant's users can't open the chain's page."""
         return str(transfer.chain)
 
     @admin.display(description="Credited")

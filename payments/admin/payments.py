@@ -32,7 +32,7 @@ from payments.providers.registry import provider_name
 
 
 def _value(payment: Payment, name: str) -> object:
-    """Return a field of the payment's value in currency, or "" if it has none."""
+    """Return a field of the payment's value in currency, or "" if the payment has no value."""
     return (payment.value or {}).get(name, "")
 
 

@@ -54,7 +54,7 @@ def amount_cell(raw: int | None, token: Token | None, note: str = "") -> str:
 
 
 def price_facts(order: PaymentRequest) -> list[tuple[str, object]]:
-    """Return a request's price and exchange rate, or "" if it has no price."""
+    """Return a request's price and exchange rate, or an empty list if it has no price."""
     if not order.price or not order.rate:
         return []
     rate = order.rate
@@ -68,7 +68,7 @@ def price_facts(order: PaymentRequest) -> list[tuple[str, object]]:
 
 
 def deposit_facts(order: PaymentRequest) -> list[tuple[str, object]]:
-    """Return the request's deposit address, or "" if it was never shown."""
+    """Return the request's deposit address, or an empty list if the address was never shown."""
     if order.deposit_address is None:
         return []
     link = address_link(order.chain, order.deposit_address)

@@ -129,7 +129,7 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
         ]
 
     def listed(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
-        """A refund is sent through an internal request. Hide these requests here: the list of refunds shows them."""
+        """Hide the internal requests through which refunds are sent. The list of refunds shows the refunds instead."""
         return rows.filter(is_refund=False)
 
     def found(self, rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
@@ -260,7 +260,9 @@ def _badges(order: PaymentRequest) -> str:
 
 
 def _open_refund_links(order: PaymentRequest) -> list[tuple[str, object]]:
-    """Return the next step of each open refund: the customer's link, or the page that signs it."""
+    """Return the next step of each open refund: the customer's link, or the page on which the merchant signs the
+    refund.
+    """
     facts: list[tuple[str, object]] = []
     for each in refunds_of(order) if order.has_refunds else []:
         amount = in_token(each.refund.amount, order.token)

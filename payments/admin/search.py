@@ -1,8 +1,8 @@
 """Search payments, requests and refunds. Every search uses an index.
 
-The text may be an id, an order number, a transaction hash or an address. The text may also be the link of a
-checkout page or of a page of an explorer. Each possible meaning is a small query of its own: one query with OR
-would scan the tables.
+The text may be an id, an order number, a transaction hash or an address. The text may also be the URL of a checkout
+page or of an explorer's page. Each possible meaning is a small query of its own: one query with OR would scan the
+tables.
 """
 
 import re
@@ -33,7 +33,9 @@ def hashes(text: str) -> list[str]:
 
 
 def address(text: str) -> str:
-    """Return the canonical form of an address in any case, or an empty string."""
+    """Return the address in its canonical form, or "" if the text is not an address. EVM addresses may have any
+    letter case.
+    """
     spelled = (family.find_address(text) for family in families().values())
     return next((address for address in spelled if address), "")
 
@@ -55,7 +57,9 @@ def request_ids_beginning(text: str) -> tuple[uuid.UUID, uuid.UUID] | None:
 
 
 def matching_requests(rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
-    """Return requests by id, shortcode, order number, transaction or wallet. The first three match by prefix too."""
+    """Return requests by id, shortcode, order number, transaction or wallet. Ids, shortcodes and order numbers also
+    match by prefix.
+    """
     return found_by(rows, (rows.filter(condition) for condition in _requests_named(text)))
 
 

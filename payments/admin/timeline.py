@@ -61,7 +61,7 @@ def timeline_of_request(
 
 
 def timeline_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list[Entry]:
-    """Return the entries of a payment, and those of its request as a whole. Oldest first."""
+    """Return the entries that concern a payment or its whole request, oldest first."""
     entries = timeline_of_request(payment.request, [payment], with_webhooks=with_webhooks)
     return [entry for entry in entries if entry.payment_id in ("", payment.pk)]
 
@@ -147,7 +147,9 @@ def _proofs(request: PaymentRequest) -> Iterator[Entry]:
 def _by_hand(
     request: PaymentRequest, payments: dict[str, Payment], changes: Sequence[Entry]
 ) -> Iterator[Entry]:
-    """Yield the staff actions that changed no status. The others are listed as status changes already."""
+    """Yield the staff actions that changed no status. Actions that changed a status are already listed as status
+    changes.
+    """
     types = ContentType.objects.get_for_models(PaymentRequest, Payment)
     about = Q(content_type=types[PaymentRequest], object_id=str(request.pk))
     about |= Q(content_type=types[Payment], object_id__in=list(payments))

@@ -18,8 +18,8 @@ def error_detail(code: ErrorCode, message: str) -> ErrorDetail:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Parameters of which a body must have exactly one, such as `amount` and `price`. `none` and `several` are the
-    error messages for a body with none of them, and with more than one.
+    """Parameters of which a body must have exactly one, such as `amount` and `price`. `none` is the error message for
+    a body that has none of them, `several` for a body that has more than one.
     """
 
     names: tuple[str, ...]
@@ -31,7 +31,7 @@ class Alternatives:
         return [name for name in self.names if isinstance(data, Mapping) and data.get(name) is not None]
 
     def problems(self, sent: Sequence[str], lifetime: int | None) -> list[Problem]:
-        """Check that one of the parameters was sent. With a price, also check the request's lifetime in seconds."""
+        """Check that one of the parameters was sent. If the body has a price, also check the lifetime in seconds."""
         if not sent:
             return [Problem(ErrorCode.PARAMETER_MISSING, self.none, "amount")]
         if sent == ["price"] and lifetime is not None and lifetime > _MAX_PRICED_SECONDS:
@@ -40,9 +40,10 @@ class Alternatives:
         return []
 
     def with_several_first(self, problems: Mapping[str, Any], sent: Sequence[str]) -> dict[str, Any]:
-        """Return the problems with the message `several` in first place.
+        """Return the problems, and put the message `several` first.
 
-        The message belongs to the last parameter in `sent`. Other problems of that parameter follow it.
+        The message's key is the last parameter in `sent`. That parameter's other problems come directly after the
+        message.
         """
         rest, last = dict(problems), sent[-1]
         own = rest.pop(last, [])

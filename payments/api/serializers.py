@@ -177,7 +177,7 @@ class CreateRequestSerializer(StrictSerializer):
             "The wallet that receives the payment. On EVM, the address is 20 bytes in hex; mixed case must be a valid "
             "checksum. On Solana, it is the wallet's 32 bytes in base58, not a token account. Burn addresses, "
             "precompiles, token contracts, mints, programs and routing providers' contracts are rejected. If the "
-            "merchant has allowed recipients, the wallet must be one of them."
+            "merchant has allowed recipients, it must be one of them."
         )
     )
     external_id = TextField(
@@ -225,7 +225,7 @@ class CreateRequestSerializer(StrictSerializer):
     webhook_url = WebhookAddressField(
         required=False,
         allow_null=True,
-        help_text="The URL that gets this request's events instead of your endpoint. Your secret signs these events.",
+        help_text="The URL that gets this request's events instead of your endpoint. The same secret signs them.",
     )
     payment_link = TextField(
         max_length=64,
@@ -263,7 +263,7 @@ class CreateRequestSerializer(StrictSerializer):
     def read_fields(self, data: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the valid fields and the problems, by field.
 
-        If any field is invalid, the only fields returned are those in `checked_together` that are valid.
+        If any field is invalid, return only those valid fields that are in `checked_together`.
         """
         try:
             return super().to_internal_value(data), {}
@@ -299,7 +299,7 @@ class CreateRequestSerializer(StrictSerializer):
         return problems
 
     def _recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
-        """Return the problem if the merchant doesn't allow this recipient. Raises AddressError."""
+        """Return a problem if the merchant forbids this recipient. Raises AddressError if the chain rejects it."""
         merchant: Merchant = self.context["merchant"]
         problem = recipient_problem(merchant, chain.chain_type, address)
         if problem is not None:
@@ -309,7 +309,7 @@ class CreateRequestSerializer(StrictSerializer):
 
     @classmethod
     def order(cls, body: Any, merchant: Merchant) -> NewRequest:
-        """Validate a body. With a price, the amount is 0 until it is converted. Raises ValidationError."""
+        """Validate a body. If it has a price, the amount is 0 until the price is converted. Raises ValidationError."""
         data = cls.read(body, merchant=merchant)
         price = data.get("price")
         seconds = data.get("expires_in")

@@ -19,7 +19,7 @@ NATIVE = ""
 
 @dataclass(frozen=True)
 class Reading:
-    """All coin that an address has received up to this block, in base units. Sweeps don't reduce this total."""
+    """All coin that an address has received up to `block`, in base units. Sweeps don't reduce this total."""
 
     block: Block
     received: int
@@ -32,13 +32,14 @@ def look_up(
     with_finality: bool,
     mentioning: Collection[str] = (),
 ) -> Snapshot:
-    """Return the chain's head, and what the nodes know about each lookup, by its hash. Raises ChainError."""
+    """Return the chain's head and, by hash, what the nodes know about each lookup. Raises ChainError."""
     differences = [each for each in lookups if each.is_difference]
     hashes = sorted({each.transaction_hash for each in lookups} - {d.transaction_hash for d in differences})
     snapshot = client.look_up(hashes, with_finality=with_finality, mentioning=mentioning)
     if not differences:
         return snapshot
-    # First read the head, then these blocks. A block that still exists is then certainly as deep as the head says.
+    # The head was read before the blocks of these balances. So a block that still exists is at least as deep
+    # as the head implies.
     facts, unclear = _facts_of(client, differences, snapshot.head)
     return replace(
         snapshot,
@@ -51,8 +52,8 @@ def since_blocks(client: ChainClient, rows: Collection[DepositAddress]) -> dict[
     """Return, by request id, the first block whose sweeps are not yet counted in `DepositAddress.swept`. Raises
     ChainError.
 
-    Load the rows before this call. A search may store new sweeps between the two. The computed total is then too low
-    for a moment; in the other order, it would count those sweeps twice.
+    Load the rows before this call, since a search may store new sweeps in between. The computed total is then too low
+    for a moment. If the rows were loaded after this call, the total would count those sweeps twice.
     """
     chains = {row.chain_id for row in rows}
     cursors = dict(DiscoveryCursor.objects.filter(pk__in=chains).values_list("pk", "coins_next_block"))
@@ -64,10 +65,11 @@ def since_blocks(client: ChainClient, rows: Collection[DepositAddress]) -> dict[
 
 
 def facts_of_reading(lookup: Lookup, reading: Reading, before: int) -> TransactionFacts | None:
-    """Describe a balance as if one transaction had transferred the payment's amount. Return None if no coin is left.
+    """Describe a balance as if one transaction had transferred the payment's amount.
 
-    `before` is the coin that belongs to the request's other payments. The transfer's `gain` is the total that the
-    address received. The request's credits can't exceed it.
+    `before` is the part of the balance that belongs to the request's other payments. Return None if the rest is 0, or
+    less than was credited. The transfer's `gain` is the total that the address received. The request's credits can't
+    exceed that total.
     """
     payment, left = lookup.payment, reading.received - before
     amount = left if payment.amount is None else min(left, payment.amount)

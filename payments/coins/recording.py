@@ -32,8 +32,8 @@ def differences_of(request: PaymentRequest) -> QuerySet[Payment]:
 def record_reading(request_id: UUID, reading: Reading) -> bool:
     """Store a payment for the coin that the address received and that belongs to no payment yet.
 
-    If the customer submitted the transaction that sent it, store the coin in that payment. Return True if there
-    was new coin.
+    If the customer already submitted the transaction that sent the coin, store the coin in that transaction's
+    payment. Return True if there was new coin.
     """
     with transaction.atomic():
         request = lock_request(request_id)
@@ -48,7 +48,7 @@ def record_reading(request_id: UUID, reading: Reading) -> bool:
 def difference_with(request: PaymentRequest, facts: TransactionFacts) -> Payment | None:
     """Return the payment that was found by balance and includes this transaction's coin, or None.
 
-    It is the first such payment in the transaction's block or a later block.
+    This is the first payment that was found by balance in the transaction's block or a later block.
     """
     if facts.block is None or not coins_to(request.deposit_address or "", facts):
         return None
@@ -143,7 +143,9 @@ def submitted_to(request_ids: Collection[UUID]) -> QuerySet[Payment]:
 
 
 def _submitted(request: PaymentRequest, parts: Sequence[Part], height: int, amount: int) -> Payment | None:
-    """Return the earliest open payment whose transaction sent all of the new coin and was mined by this block."""
+    """Return the earliest open payment whose transaction sent all of the new coin. The transaction must have been
+    mined up to block `height`.
+    """
     known = max((part.block or 0 for part in parts), default=0)
     waiting = submitted_to([request.pk]).filter(
         lookup__block_number__gt=known,

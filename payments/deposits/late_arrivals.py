@@ -1,8 +1,8 @@
 """Complete requests that were paid at the deposit address after the price expired, if the money was worth the price.
 
-An exchange may send the money hours late, and the customer can't speed it up. The money is valued at the rate of
-its arrival. So the customer gains nothing by waiting for a better rate, and the merchant gets at least the price's
-worth.
+An exchange may send the money hours late, and the customer can't speed it up. The money is valued at the rate at the
+time of its arrival. So the customer gains nothing by waiting for a better rate, and the merchant gets at least the
+price's worth.
 """
 
 import logging

@@ -50,7 +50,7 @@ LOOKS = Queue(
 
 @dataclass(frozen=True)
 class Step:
-    """The next check of an address: its time (None if there is none), and the first block that it searches.
+    """The next check of an address: its time (None after the last check), and the first block that it searches.
 
     `next_block` is None while the chain's search covers the address. `swept` is the total that was swept before
     `next_block`. If `swept` is None, the stored total doesn't change.
@@ -82,12 +82,12 @@ class Look:
 
 
 def first_look_at(request: PaymentRequest) -> datetime:
-    """Return when an address that is shown now is checked first."""
+    """Return when an address that is shown now is due for its first check."""
     return request.expires_at + EACH_BLOCK_FOR
 
 
 def ended_at(request: PaymentRequest) -> datetime | None:
-    """Return when the request was last completed, expired or cancelled, or None while it is active."""
+    """Return when the request was last completed, expired or cancelled. Return None while the request is active."""
     if request.status == PaymentRequest.Status.ACTIVE:
         return None
     times = (request.completed_at, request.expired_at, request.cancelled_at)
@@ -95,7 +95,7 @@ def ended_at(request: PaymentRequest) -> datetime | None:
 
 
 def leave_search(request: PaymentRequest, searched_until: int | None, now: datetime) -> Step:
-    """Return the next step of an address while the chain's search covers it.
+    """Return the next step of an address that the chain's search still covers.
 
     The search has covered all blocks before `searched_until`, or has not begun if that is None.
     """
@@ -156,7 +156,7 @@ def look_again(
 
 
 def look_soon(request: PaymentRequest) -> bool:
-    """Make the weekly check of the request's address due now, even if its year is over.
+    """Make the weekly check of the request's address due now, even if the year of weekly checks is over.
 
     Return False if the address has no weekly check, since the chain's search still covers it.
     """

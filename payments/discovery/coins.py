@@ -1,8 +1,8 @@
 """Find native coin that arrives at deposit addresses. Transfers of native coin leave no log, so compare balances.
 
 Each pass reads the balances of all addresses of a chain at one block, in large batches. An address may have
-received more than its known payments. The search then finds the first block that shows the difference, and stores
-it as a payment. Verification decides whether that payment counts.
+received more than its known payments. The search then finds the first block that shows the difference, and stores the
+difference as a payment. Verification decides whether that payment counts.
 
 Small arrivals wait until the block that showed them is final, and are then credited together, at most once an hour.
 The same holds for all arrivals after the first 30 payments of a request.
@@ -47,7 +47,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Range:
-    """A range of blocks to search for the first one at which the address had received more than `before`.
+    """A range of blocks. The search finds the first block at which the address had received more than `before`.
 
     The range begins after block `low` and ends at the block of `seen`.
     """
@@ -67,7 +67,8 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
     if not each_block.exists() or not client.search_limits().by_block:
         return 0
     head = client.look_up([], with_finality=True).head
-    # Read the rows before the cursor. Then `swept` has no sweep after the cursor, and no sweep is counted twice.
+    # Load the rows first, then the cursor. So `swept` has no sweep after the cursor's block, and no sweep is
+    # counted twice.
     rows = list(with_amounts(each_block))
     if not rows:
         return 0
@@ -177,7 +178,7 @@ def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUI
 
 
 def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, Reading]:
-    """Return the balance at the first block that shows more than before.
+    """Return, for each range, the balance at the first block that shows more than `before`.
 
     The block is found by bisection. Searches with the same next block share a call.
     """
@@ -215,8 +216,8 @@ def _record(
     payments.
     """
     counts = found_payments(seen.keys())
-    # If the customer submitted the transaction, record its coin at once, even if it is small. Until then, the
-    # transaction's open payment keeps the request open.
+    # If the customer submitted the transaction, record its coin at once, even if the amount is small. Until
+    # then, the transaction's open payment keeps the request open.
     submitted = set(submitted_to(seen.keys()).values_list("request_id", flat=True)) if seen else set()
     count = 0
     for each in ranges:
@@ -238,7 +239,9 @@ def _record(
 
 
 def _let_wait(row: DepositAddress, reading: Reading | None, *, is_recorded: bool) -> None:
-    """Store the waiting arrival. An earlier one stays, unless a payment that was just recorded includes it."""
+    """Store the reading as the waiting arrival. An earlier waiting arrival stays, unless a payment that was just
+    recorded includes it.
+    """
     if reading is None and not is_recorded:
         return
     if reading is not None and row.waiting_block is not None and not is_recorded:

@@ -57,7 +57,8 @@ def search_for_deposits(chain: Chain, client: ChainClient, *, claim_id: UUID, no
         return 0
     cursor = DiscoveryCursor.objects.get(chain=chain)
     head = client.head()
-    # Read the addresses after the head. An address that is shown later can't have a transfer up to this head.
+    # Query the head first, then load the addresses. An address that is shown later can't have a transfer up
+    # to this head.
     addresses = shown(DepositAddress.objects.filter(chain=chain, next_block__isnull=True))
     if not addresses:
         return 0

@@ -2,7 +2,7 @@
 an hour.
 
 Anyone can send tiny amounts very often, for no more than the network's fee. Each arrival is verified like a
-payment, but only when its block is final. So no arrival needs a check for reorganisations. The payment has the
+payment, but only when its block is final. So no arrival needs a check for reorganisations. The common payment has the
 hash of the last transaction. Each credited transfer is stored with the hash of its own transaction.
 """
 
@@ -56,8 +56,8 @@ class _Arrival:
 
 
 def wait(chain: Chain, arrivals: Mapping[tuple[UUID, str], int]) -> None:
-    """Store these arrivals. They are credited with the next group of their request. A key is (request id, hash), its
-    value the amount.
+    """Store these arrivals. They are credited with the next group of their request. `arrivals` maps (request id,
+    hash) to the amount.
     """
     if not arrivals:
         return
@@ -187,7 +187,7 @@ def _evaluate(
 def _credit(
     request: PaymentRequest, chain: Chain, arrivals: Sequence[_Arrival], finality: Finality, now: datetime
 ) -> bool:
-    """Credit the transfers of these transactions that no payment has yet. The request must be locked."""
+    """Credit these transactions' transfers, except those that were already credited. The request must be locked."""
     plan = plan_credits([(each.lookup, each.verdict.bound.transfers) for each in arrivals])
     counted = [each for each in arrivals if plan[each.lookup.payment.pk].received]
     if not counted:

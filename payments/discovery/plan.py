@@ -60,8 +60,8 @@ class Range:
 
 
 def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None) -> list[Place]:
-    """Return the places that share the next search: the first in the queue, and others that start at a near block,
-    while the search has room. Return at most `at_once` places.
+    """Return at most `at_once` places that share the next search. These are the first place in the queue, and others
+    that start at a near block and for which the search has room.
     """
     first = queue[0]
     if not first.shares(limits):

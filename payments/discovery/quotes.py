@@ -62,7 +62,8 @@ def search_for_quotes(chain: Chain, client: ChainClient, *, claim_id: UUID, now:
     if not chain.routers or not client.search_limits().by_block or not watched_quotes(cursor, now).exists():
         return 0
     head = client.head()
-    # Read the quotes after the head. A quote that is built later can't have a transaction up to this head.
+    # Query the head first, then load the quotes. A quote that is built later can't have a transaction up to
+    # this head.
     quotes = list(watched_quotes(cursor, now).select_related("route").only(*_COLUMNS).order_by("pk"))
     contracts = {contract for quote in quotes for contract in contracts_of(quote.provider, chain)}
     since = _first_block(cursor, quotes, client, head, now) if quotes and contracts else head + 1
@@ -114,7 +115,9 @@ def _by_word(quotes: Sequence[Quote]) -> dict[bytes, Quote]:
 
 
 def _record(chain: Chain, client: ChainClient, matches: Collection[tuple[Quote, str]]) -> int:
-    """Record the new transactions that name these quotes as payments. Return their number."""
+    """Create a payment for each new transaction that has the id of one of these quotes. Return the number of
+    payments.
+    """
     hashes = sorted({hash_ for _, hash_ in matches})
     existing = decided_or_open(chain, hashes)
     new = [(quote, hash_) for quote, hash_ in matches if (quote.route.request_id, hash_) not in existing]

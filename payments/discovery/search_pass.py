@@ -37,7 +37,7 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True)
 class Page:
-    """A merchant's watched requests in one search. `is_last` means that the merchant has no more."""
+    """A merchant's watched requests in one search. `is_last` means that the merchant has no more watched requests."""
 
     place: Place
     requests: Sequence[Watched]
@@ -46,7 +46,7 @@ class Page:
 
 @dataclass
 class Pass:
-    """A running pass. `head` is the chain's head when it began."""
+    """A running pass over a chain. `head` is the chain's head when the pass began."""
 
     chain: Chain
     lease: Lease
@@ -67,7 +67,8 @@ class Pass:
     def begin(cls, chain: Chain, lease: Lease, client: ChainClient, now: Callable[[], datetime]) -> "Pass":
         """Create a pass for all merchants with watched requests. Raises ChainError if no node returns the head."""
         began_at, head = now(), client.head()
-        # Read the requests after the head. A request that is watched later can't have been paid up to this head.
+        # Query the head first, then load the requests. A request that is watched later can't have been paid
+        # up to this head.
         cursor, merchants = _cursors(chain, began_at)
         block_time = timedelta(milliseconds=max(chain.block_time_ms, 1))
         queue: deque[Place] = deque()
@@ -77,7 +78,7 @@ class Pass:
                 position, watching.oldest, client, head=head, block_time=block_time, now=began_at
             )
             place = Place(own.merchant_id, restarted(position, start), watching.watches, start, own.is_alone)
-            # A cursor can be beyond the head, if it came from a node that was ahead. Skip it.
+            # Another node may have been ahead and moved the cursor beyond this head. Skip that merchant.
             if start <= head + 1:
                 queue.append(place)
         limits = client.search_limits()
@@ -116,7 +117,7 @@ class Pass:
 
     def _take_group(self) -> list[Place]:
         """Take the merchants of the next search from the queue. Store the time of their turn before the search, so
-        that a search which fails doesn't keep others from their turn.
+        that a search that fails doesn't delay the turns of other merchants.
         """
         group = next_group(self.queue, self.limits, self.merchants_at_once)
         ids = {place.merchant_id for place in group}
@@ -231,7 +232,7 @@ class Pass:
         cursor = DiscoveryCursor.objects.filter(chain=self.chain)
         cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
         if self.reached is not None:
-            # Only merchants without a cursor start at the chain's position, so it may move now.
+            # Only merchants without a cursor start at the chain's position, so the position may move now.
             stable_until = max(min(self.reached, self.head + 1 - searched_again(self.chain)), 0)
             cursor.update(next_block=Greatest("next_block", Value(stable_until)))
             if self.reached > self.head:
@@ -248,7 +249,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
 
     A merchant with its first watched request gets a cursor at the chain's position. The cursor of a merchant
     without watched requests is deleted. Lock the chain's row, so that a slow worker can't delete a cursor that
-    another has just created.
+    another worker has just created.
     """
     with transaction.atomic():
         cursor = DiscoveryCursor.objects.select_for_update().get(chain=chain)

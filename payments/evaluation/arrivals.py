@@ -21,10 +21,10 @@ def arrived_transfers(
     """Return the transfers to the request's `own` addresses. Deduct what the same transaction returned to the
     payers.
 
-    `forwarders` are the deposit addresses of any request that sent something in this transaction.
+    `forwarders` are those deposit addresses, of any request, that sent something in this transaction.
 
-    On Solana, credits can't exceed the account's gain, but that alone is not enough. If another payer's delivery is
-    in the same transaction, a payer who got the money back could be credited with it.
+    On Solana, credits can't exceed the account's gain, but that alone is not enough. A payer who got the money back
+    could still be credited with another payer's delivery in the same transaction.
     """
     moved = [t for t in transfers if t.token == token and t.amount > 0 and t.sender != t.recipient]
     arrived = [t for t in moved if t.recipient in own and t.sender not in own and t.sender not in forwarders]

@@ -1,5 +1,5 @@
-"""Evaluate payments whose transfer the payer signed. While the signature can be used, a failed transaction
-doesn't end them.
+"""Evaluate payments by a transfer that the payer signed. A failed transaction doesn't end the payment while the
+signature can still be used.
 """
 
 from chains.client import Transfer
@@ -11,7 +11,7 @@ SENDING = "Signed; the transfer is being sent."
 
 
 def being_sent(authorization: Authorization) -> NotYet:
-    """Return the verdict if the transaction was not mined or moved no money.
+    """Return the verdict for a transaction that was not mined or moved no money.
 
     Another transaction can still use the signature. So the request stays open, as if a node had seen a payment.
     """
@@ -25,5 +25,5 @@ def being_sent(authorization: Authorization) -> NotYet:
 
 
 def is_undecided(verdict: Verdict | SwapStarted) -> bool:
-    """Return True if the transaction did not use the signature: it is missing, or it did not pay."""
+    """Return True if the transaction did not use the signature: the transaction is missing, or it did not pay."""
     return isinstance(verdict, Refused | NotFound) or (isinstance(verdict, NotYet) and verdict.bound is None)

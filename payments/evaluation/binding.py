@@ -67,11 +67,11 @@ class Evidence:
     - `claimed` has the transfers that the sender proofs claim (see `with_claims`).
     - `consumed` are the transfers that are credited to other payments.
     - `solvers` are senders that delivered a swap for any request. Solvers can't prove a transfer afterwards.
-    - `foreign` are other requests' references. A transfer that carries one belongs to that request.
+    - `foreign` are other requests' references. A transfer with such a reference belongs to the other request.
     - `elsewhere` are the amounts that this transaction delivered for other requests, as reported by providers.
     - `is_accepted` means that the merchant accepted the transaction, at `accepted_at`.
-    - `accepted_elsewhere_at` is the time when the transaction was first accepted for another request. Between an
-      acceptance for one request and a sender proof for another, the earlier counts.
+    - `accepted_elsewhere_at` is the time when the transaction was first accepted for another request. If one request
+      has an acceptance and another has a sender proof, the earlier of the two counts.
     - `names_ours`: the transaction has the id of a quote of this request. `names_others`: it has the id of another
       request's quote. `names_several`: it has ids of several quotes of this request.
     - `our_calls` are the calls that carry the id of a quote of this request, `others_calls` those with ids of
@@ -82,11 +82,11 @@ class Evidence:
       request, even if it carries another request's reference or proof.
     - `coin_address` is the deposit address of a request for native coin. `deposit_address` is then empty, because
       coin is credited by the address's balance, not by its transactions.
-    - `forwarders` are deposit addresses of any request that sent something in this transaction. What a forwarder
-      sends was counted when it arrived at the deposit address, so it pays no request now.
-    - `authorizations` has (payer, nonce) of each authorization that the transaction used. The value is True if it
-      is for this request. An authorization's transfer belongs to the request that the payer signed for, even
-      if the transfer carries another request's reference or proof.
+    - `forwarders` are those deposit addresses, of any request, that sent something in this transaction. What a
+      forwarder sends was counted when it arrived at the deposit address, so it pays no request now.
+    - `authorizations` has (payer, nonce) of each authorization that the transaction used. The value is True if the
+      authorization is for this request. An authorization's transfer belongs to the request that the payer signed for,
+      even if the transfer carries another request's reference or proof.
     """
 
     reference: bytes | None
@@ -117,7 +117,7 @@ class Evidence:
         return self.is_addressed(transfer) or self.is_authorized(transfer, ours=True)
 
     def is_authorized(self, transfer: Transfer, *, ours: bool) -> bool:
-        """Whether the payer authorized the transfer for this request; with `ours=False`, for another one."""
+        """Whether the payer authorized the transfer for this request; with `ours=False`, for another request."""
         if transfer.authorization is None:
             return False
         return self.authorizations.get((transfer.sender, transfer.authorization)) is ours
@@ -201,7 +201,8 @@ def _is_by(accepted_at: datetime | None, at: datetime) -> bool:
 
 @dataclass(frozen=True)
 class Bound:
-    """Transfers that are bound to a request, each with the amount to credit. `by` says how the first is bound.
+    """Transfers that are bound to a request, each with the amount to credit. `by` says how the first transfer is
+    bound.
 
     `proved_at` is when the last of the sender proofs was given, and counts as the time of payment.
     """
@@ -278,8 +279,8 @@ def bind(
 def with_certain(
     certain: Sequence[Transfer], evidence: Evidence, others: "Bound | Unbound"
 ) -> "Bound | Unbound":
-    """Put the `certain` transfers before the other bound transfers. They belong to the request even if another claims
-    them.
+    """Put the `certain` transfers before the other bound transfers. Certain transfers belong to the request even if
+    another request claims them.
     """
     if not certain:
         return others
@@ -357,7 +358,8 @@ def claims_in(arrived: Sequence[Transfer], evidence: Evidence, block: Block) -> 
     referenced, others = partition(
         arrived, lambda t: t.authorization is None and evidence.reference in t.references
     )
-    # Anyone can add a transfer with several references to a transaction. So ignore that transfer, not the others.
+    # Anyone can add a transfer that carries several references. So ignore that transfer, not the whole
+    # transaction.
     clear = [t for t in referenced if evidence.is_accepted or not evidence.foreign.intersection(t.references)]
     acceptable = [t for t in others if not evidence.is_others(t, block)]
     proved, unclaimed = partition(
@@ -398,8 +400,8 @@ def _may_be_others_swap(transfer: Transfer, evidence: Evidence) -> bool:
 
     Other calls with the id don't count, because anyone can add such a call to a transaction that relays a signed
     operation. If only logs name the swap, its call is unknown, and any transfer may be its delivery. On EVM chains,
-    contracts pay out swaps, so a transfer that a user account made is none. On Solana, a wallet's transfer may be the
-    last step of its swap.
+    contracts pay out swaps, so a user account's own transfer is not part of a swap. On Solana, a wallet's transfer
+    may be the last step of its swap.
     """
     if evidence.names_others and not evidence.others_calls:
         return transfer.gain is not None or not transfer.made_by

@@ -1,4 +1,4 @@
-"""Find the transfer that delivered a swap. The routing provider reports its transaction. Pure functions."""
+"""Find the transfer that delivered a swap, in the transaction that the routing provider reports. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -59,7 +59,8 @@ def find_delivery(
     """
     certain, arrived = partition(arrived, evidence.is_certain)
     delivered = _delivered_or_claimed(arrived, evidence, delivery, block, is_complete=is_complete)
-    # If the delivery is not the customer's own transaction, these transfers are a separate payment.
+    # If the customer's own transaction did not make the delivery, the certain transfers are a separate
+    # payment.
     own = [t for t in certain if delivery.is_own and not delivery.taken.includes(t)]
     return with_certain(own, evidence, delivered)
 

@@ -140,7 +140,7 @@ def names(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
 
 
 def possible_ids(mentions: Sequence[Mention], *, rules: CallRules) -> tuple[set[bytes], set[bytes]]:
-    """Return all bytes in these calls and logs that may be an id or its prefix, to find the stored quotes.
+    """Return the possible ids and the possible prefixes of ids in these calls and logs, to look up stored quotes.
 
     In a call, an id may begin at every fourth byte (nested arguments do), or be the last bytes.
     """

@@ -45,8 +45,8 @@ class Proof:
 def owner_of(transfer: Transfer, proofs: Iterable[Proof], block: Block) -> Proof | None:
     """Return the proof to which a transfer in `block` belongs.
 
-    A transfer belongs to the newest proof that was given before its block, or else to the first proof after its
-    block. So a later proof never takes over a transfer that an earlier proof covers.
+    Of the proofs that cover the transfer, the newest one from before the block counts. If there is none, the first
+    one from after the block counts. So a later proof never takes over a transfer that an earlier proof covers.
     """
     if not transfer.made_by:
         return None

@@ -31,7 +31,7 @@ _USED = "This wallet's transfer already pays another request."
 
 @dataclass(frozen=True)
 class Provable:
-    """The wallet can prove some transfers of this transaction, whose sum is `amount` (in base units).
+    """The wallet can prove some transfers of this transaction. Their sum is `amount`, in base units.
 
     `is_all` means that all transfers that the merchant could accept come from wallets that signed for this
     payment. Otherwise, the signer may have added its own transfer to a transaction that relays another person's
@@ -45,8 +45,8 @@ class Provable:
 
 @dataclass(frozen=True)
 class NotProvable:
-    """The wallet can prove no transfer of this transaction. With `is_used`, something else claims the transfers
-    already.
+    """The wallet can prove no transfer of this transaction. `is_used` means that something else already claims the
+    transfers.
     """
 
     message: str

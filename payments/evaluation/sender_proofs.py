@@ -12,7 +12,8 @@ BINDS_FOR = timedelta(minutes=60)
 
 @dataclass(frozen=True)
 class SenderProof:
-    """A message that a wallet signed after the transaction, to state that its transfers pay this request only.
+    """A message that a wallet signed after the transaction. It states that the wallet's transfers pay only this
+    request.
 
     - `given_at` is when the signature was verified.
     - `needed` is the unpaid rest of the request at that time, in base units. Once the proof has claimed transfers

@@ -57,7 +57,7 @@ class Terms:
     """The terms of a request, and the evidence that can bind a transfer to it.
 
     - `known_tokens` has the symbol of each token of the catalogue, by address.
-    - `created_at` is when the request was created or, for the delivery of a swap, the earliest possible time of it.
+    - `created_at` is when the request was created or, for the delivery of a swap, its earliest possible time.
     - `asked_at` is the time of the evaluation.
     - `is_refund` means that the merchant pays the customer.
     - `first_block` is the first block in which our nodes saw the transaction. That block's time and height
@@ -208,7 +208,7 @@ def evaluate_swap_start(
 ) -> SwapStarted | Verdict:
     """Return whether a transaction, on any chain, started a swap of the request.
 
-    The start of a swap credits nothing, so its block may be new. A delivery or a refusal needs the required depth.
+    Nothing is credited when a swap starts, so the block may be new. A delivery or a refusal needs the required depth.
     """
     if facts is None:
         return NotFound()
@@ -303,7 +303,7 @@ def _doubt(terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequenc
 def _counted(
     terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer]
 ) -> Bound | Unbound:
-    """Return the transfers to credit. If a provider reported the transaction, that is the swap's delivery."""
+    """Return the transfers to credit. If a provider reported the transaction, return the swap's delivery."""
     first = first_block(terms, block)
     evidence = terms.evidence.with_claims(arrived, first)
     if evidence.delivery is None:

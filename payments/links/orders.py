@@ -33,11 +33,11 @@ def link_order(link: PaymentLink, amount: int | None, own: Mapping[str, Any] | N
 
 
 def entered_amount(link: PaymentLink, text: object) -> int | None:
-    """Parse the amount that a customer entered for an open link, in base units. A link with its own amount returns
-    None.
+    """Parse the amount that a customer entered for an open link, in base units. Return None if the link has its own
+    amount.
 
     Raises AmountError: `parameter_missing` if there is no amount, `parameter_invalid` if the amount is outside the
-    limits or the link has its own. Also raises the errors of `parse_amount`.
+    limits or the link has its own amount. Also raises the errors of `parse_amount`.
     """
     if link.min_amount is None:
         if text is not None:

@@ -41,7 +41,7 @@ class NewLink:
 def require_convertible(new: NewLink) -> None:
     """Raise ApiError if the link's price can't be converted now.
 
-    Queries the rate sources, so call it before the transaction.
+    Queries the rate sources, so call this function before the database transaction.
     """
     if new.price is not None:
         with_amount(NewRequest(new.token, 0, new.recipient_address, lifetime=timedelta(), price=new.price))
@@ -78,7 +78,8 @@ def change_link(
 ) -> PaymentLink:
     """Rename the link, or switch it on or off, and write its history. None keeps the old value.
 
-    Switching a link off waits for requests that it is creating. After that, it creates none.
+    Switching a link off waits for requests that are being created from it. After that, no request can be created from
+    it.
     """
     with transaction.atomic():
         locked = PaymentLink.objects.select_for_update(no_key=True).get(pk=link.pk)

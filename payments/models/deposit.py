@@ -13,7 +13,7 @@ class DepositAddress(models.Model):
     """The deposit address that was shown for a request, and how far it was searched for payments.
 
     `address` is derived from `factory`, the request's id and its recipient. `init_code_hash` is the hash of the
-    code that deploys the forwarder. Those four columns never change.
+    code that deploys the forwarder. None of these values ever changes.
 
     At first, the chain's search checks the address in every block (`DiscoveryCursor.deposits_next_block`).
     `next_block` is then null. From 30 days after the request's end, a weekly check searches from `next_block` on.

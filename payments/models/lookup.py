@@ -15,8 +15,8 @@ from payments.models.swap import Swap, swap_of
 
 
 class Lookup(models.Model):
-    """A transaction to look up: the customer's transaction (`of_payment`), or the one that delivered a swap, as its
-    provider reports (`of_swap`).
+    """A transaction to look up: the customer's transaction (`of_payment`), or the transaction that delivered a swap,
+    as the provider reports (`of_swap`).
 
     A payment of native coin at a deposit address is looked up by the address's balance instead. The lookup of such
     a payment has `address:sequence` in place of a hash. `received` is the total, in base units, that the address
@@ -142,7 +142,7 @@ class Lookup(models.Model):
 
     @property
     def payment_id(self) -> str:
-        """The payment's id, which is also its swap's."""
+        """The payment's id, which is also the id of its swap."""
         return self.of_payment_id or self.of_swap_id or ""
 
     @property
@@ -157,7 +157,7 @@ class Lookup(models.Model):
 
     @property
     def credit_key(self) -> str:
-        """The key of its credited transfers: the transaction's hash, or the deposit address."""
+        """The key under which the lookup's transfers are credited: the transaction's hash, or the deposit address."""
         return self.transaction_hash.partition(":")[0]
 
     @property

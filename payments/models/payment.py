@@ -41,7 +41,8 @@ class FailureCode(models.TextChoices):
 
 
 # Another check may reverse these failures. The nodes didn't know the transaction or didn't respond, or only a routing
-# provider reported the failure. Only a reorganisation can reverse any other failure, until its block is final.
+# provider reported the failure. Only a reorganisation can reverse any other failure, until the transaction's
+# block is final.
 RETRYABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -341,7 +342,9 @@ class Payment(models.Model):
 
     @property
     def delivered_by(self) -> str | None:
-        """The hash of the swap's delivery, as verified, or as the provider reports it until then."""
+        """The hash of the swap's delivery. Until the delivery is verified, this is the hash that the provider
+        reports.
+        """
         delivery = getattr(getattr(self, "swap", None), "delivery", None)
         if delivery is not None:
             return str(delivery.transaction_hash)
@@ -358,8 +361,8 @@ class Payment(models.Model):
     def is_retryable(self) -> bool:
         """Whether another check may reverse the failure.
 
-        Some failure codes always allow it. With any other code, only a reorganisation can reverse the failure, until
-        the block is final.
+        Another check may reverse any failure in `RETRYABLE_FAILURES`. Any other failure can only be reversed by a
+        reorganisation, until the block is final.
         """
         is_open_question = (
             self.failure_code in RETRYABLE_FAILURES or self.lookup.finality_check_at is not None

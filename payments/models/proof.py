@@ -1,4 +1,4 @@
-"""Signed messages. With these, payers prove which request they pay by a transfer that can't carry a reference."""
+"""Messages that payers sign to prove which request a transfer pays, if the transfer can't carry a reference."""
 
 from datetime import datetime
 

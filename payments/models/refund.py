@@ -45,7 +45,7 @@ class Refund(models.Model):
       `moved_to` points to the refund with the new address. Money that still reaches the old address reduces the
       amount that the refund with the new address sends.
     - `credited_payments` has the ids of the payments that were credited before the refund was created. Only the
-      wallets that made them can set its address.
+      wallets that made these payments can set the refund's address.
     - `created_by` is the actor, as in the history. Only the merchant sees it.
     - `watched_from`, `watched_until`: between these times, the chain is searched for the refund's transaction without
       a gap (`payments.discovery.watches`). `watched_from` is null if the refund was never watched, or was last
@@ -53,7 +53,7 @@ class Refund(models.Model):
     """
 
     class Status(models.TextChoices):
-        """Not stored: the payments through which the refund is sent decide it."""
+        """Not stored: the payments through which the refund is sent decide its status."""
 
         REQUIRES_ADDRESS = "requires_address"
         READY = "ready"
@@ -153,7 +153,7 @@ class Standing:
 
     @property
     def is_open(self) -> bool:
-        """Whether the refund's transaction may still be sent. Until then, its amount is reserved."""
+        """Whether the refund's transaction may still be sent. While it may, the refund's amount is reserved."""
         return self.status in (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY, Refund.Status.PROCESSING)
 
 

@@ -80,9 +80,9 @@ class PaymentRequest(models.Model):
       and the rate never change. They are null if the request is for an amount of tokens.
     - `is_refund`: the request carries a refund, so the merchant pays the customer. The API and the portal show the
       `Refund` instead.
-    - `has_refunds`: at least one refund was created for it.
+    - `has_refunds`: at least one refund of the request was created.
     - `is_simulated`: the sandbox simulated a payment or the expiry, so no money moved.
-    - `payment_link`: the link that created it.
+    - `payment_link`: the payment link from which the request was created.
     - `receipts_mailed`: the number of receipts that customers requested by e-mail.
     """
 

@@ -63,7 +63,7 @@ class DailyVolume(models.Model):
 
 class DailyValue(models.Model):
     """The value of a day's (UTC) payments in one currency, for a merchant. The row without a merchant is for all
-    together.
+    merchants together.
 
     Payments without a value are left out. The column is wide, because an amount of a token can have 78 digits.
     """
@@ -89,10 +89,10 @@ class DailyValue(models.Model):
 class DailyFees(models.Model):
     """The network fees of a day's (UTC) sponsored payments on one chain, for a merchant.
 
-    The row without a merchant is for all together. A gas account's transaction counts on the day on which it ended.
-    `spent` is the sum of all fees. `saved` is the sum for transactions that made `payments`, so customers were spared
-    that amount. `spent` and `saved` include the cost of opening token accounts. Amounts are in base units of the
-    chain's coin.
+    The row without a merchant is for all merchants together. A gas account's transaction counts on the day on which
+    it ended. `spent` is the sum of all fees. `saved` is the sum for the transactions that paid a request, so
+    customers were spared that amount. `spent` and `saved` include the cost of opening token accounts. Amounts are in
+    base units of the chain's coin.
     """
 
     day = models.DateField()
@@ -127,7 +127,8 @@ class LateValue(models.Model):
 
 
 class FiguresProgress(models.Model):
-    """A single row: how far the daily statistics were counted. The process that updates them locks it.
+    """A single row: how far the daily statistics were counted. The process that updates the statistics locks this
+    row.
 
     The statistics cover the days since `filled_from`, with every change up to `seen_until`.
     """

@@ -80,7 +80,7 @@ def _listed(listings_by_source: Mapping[str, list[Listing]]) -> dict[str, list[L
 
 
 def _dollar_sources(listings_by_source: Mapping[str, list[Listing]]) -> list[Listing]:
-    """Return the sources that price coins. Each of them prices in dollars."""
+    """Return the sources that price coins. These sources price in dollars."""
     return [listing for listing in _flat(listings_by_source) if listing.prices_coins]
 
 
@@ -134,8 +134,8 @@ def _renewed(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> froz
 
 
 def _query(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> frozenset[str]:
-    """Query each source for one coin and the currencies that it lists, and nothing else: exchanges need a call for
-    each pair.
+    """Query each source for one coin and the currencies that the source lists, and nothing else: exchanges need a
+    call for each pair.
     """
     listed = _listed(listings_by_source)
     bases_of = {

@@ -29,8 +29,8 @@ LONGEST_SECONDS = 2 * ANSWER_SECONDS
 
 @dataclass
 class _Query:
-    """A query for the value of one currency. `finished_at` is None while it runs, then the time of the monotonic
-    clock.
+    """A query for the value of one currency. `finished_at` is None while the query runs, and then its end by the
+    monotonic clock.
     """
 
     result: "Future[list[Observation]]" = field(default_factory=Future)
@@ -101,7 +101,8 @@ def query_each_source(
 ) -> dict[str, dict[str, list[Observation]] | None]:
     """Return each source's observations. A source that fails or takes too long has None.
 
-    A source that is a key of `bases_of` is queried for the currencies there, all others for `bases`.
+    If a source is a key of `bases_of`, it is queried for the currencies of that entry. All other sources are queried
+    for `bases`.
     """
     pool = _pool()
     futures = {

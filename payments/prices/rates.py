@@ -33,7 +33,7 @@ class Rate:
     """One token is worth `exact` units of `currency`. `token` is the code by which the token is priced.
 
     Compute amounts from `exact`, not from `value`, which is rounded. `observed_at` is the time of the oldest
-    observation. Daily sources don't count for it.
+    observation. Observations of daily sources don't count for this time.
     """
 
     exact: Fraction
@@ -107,6 +107,6 @@ def _accept(base: str, agreed: Agreed) -> bool:
 
 
 def _is_worth_noting(value: Fraction, last: AcceptedRate, now: datetime) -> bool:
-    """Whether to store the value. One within 1 % of the last value is stored only once a minute."""
+    """Whether to store the value. A value within 1 % of the last one is stored only once a minute."""
     is_old = (now - last.accepted_at).total_seconds() > _NOTED_EVERY_SECONDS
     return is_old or abs(value - Fraction(last.value)) > _NOTED_STEP * Fraction(last.value)

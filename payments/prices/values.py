@@ -39,7 +39,7 @@ VALUES = Queue(
     order="value_due_at DESC",
     has_lease=False,
 )
-# If a rate was observed later than this after the payment's completion, the value is an estimate.
+# If the rate was observed more than this time after the payment's completion, the value is an estimate.
 PROMPT = timedelta(minutes=2)
 
 RateOf = Callable[[Token, str], Rate]

@@ -1,4 +1,4 @@
-"""If nothing shows which request a mined transfer pays, let its sender prove it."""
+"""Let the sender of a mined transfer prove which request the transfer pays, if nothing else shows this."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -125,7 +125,8 @@ def _store(message: TransferProof, signature: str, proving: Provable) -> Transfe
         signed: dict[str, Any] = {}
         if proving.is_all:
             signed["sender_signed_at"] = payment.sender_signed_at or now
-        # If the proof binds, the transaction is mined, so the payment keeps the request open until it is verified.
+        # If the proof binds, the transaction is mined, so the payment keeps the request open until the
+        # payment is verified.
         if message.binds and payment.status == Payment.Status.FAILED:
             reason = "the sender signed for this request"
             reopen(payment, actor="checkout", reason=reason, is_in_flight=True, **signed)
@@ -174,7 +175,9 @@ def _evaluate(payment: Payment, wallet_address: str, now: datetime, client: Clie
 
 
 def _messages(payment: Payment, wallet_address: str) -> QuerySet[TransferProof]:
-    """Return the messages for the payment's current transaction. A speed-up may have replaced the first one."""
+    """Return the messages for the payment's current transaction. A speed-up may have replaced an earlier
+    transaction.
+    """
     hash_ = payment.own_hash
     own = TransferProof.objects.filter(payment=payment, transaction_hash=hash_, address=wallet_address)
     return own.filter(verified_at__isnull=True).select_related("payment").order_by("-created_at", "-pk")

@@ -11,7 +11,7 @@ from payments.models import Payment, PaymentRequest, Route
 
 
 def proof_message(route: Route, checkout_url: str, issued_at: datetime) -> str:
-    """Return the message for a payment before it is sent, with its exact amount.
+    """Return the message that a wallet signs before it pays. The message has the exact amount.
 
     The nonce is the random part of the route's id, so every message is unique.
     """

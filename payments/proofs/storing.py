@@ -30,8 +30,8 @@ def store_proof(
     signature: str,
     client: Callable[[Chain], ChainClient] = get_client,
 ) -> PayerProof:
-    """Verify and store the signature by `wallet_address` of the route's message. Repeating the call returns the
-    stored proof.
+    """Verify and store the signature that `wallet_address` made for the route's message. Repeating the call returns
+    the stored proof.
 
     Payments of the request that failed as unbound are verified again, without using a retry: up to 30, those of this
     wallet first. The rest are verified when their hash is submitted again. A transfer that an earlier proof covers

@@ -54,7 +54,7 @@ def follow_execution(payment: Payment, request: PaymentRequest, transaction_hash
 
 
 def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: str, now: datetime) -> None:
-    """One of the locked payment's accounts executed this transaction: create and verify another payment for it."""
+    """Create and verify another payment for this transaction, which one of the locked payment's accounts executed."""
     own = Payment.objects.filter(request=request, chain=payment.chain_id)
     known = Q(transaction_hash=transaction_hash) | Q(replaced_hashes__contains=[transaction_hash])
     if not own.filter(known).exists():
@@ -70,7 +70,8 @@ def verify_beside(payment: Payment, request: PaymentRequest, transaction_hash: s
 
 
 def drop_account(payment: Payment, account: str) -> None:
-    """Stop the search for the locked payment's proposal in this account. With "", stop it in all accounts.
+    """Stop the search for the locked payment's proposal in this account. If `account` is "", stop the search in all
+    accounts.
 
     An open payment keeps its last account.
     """

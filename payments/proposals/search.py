@@ -2,7 +2,7 @@
 proposals.
 
 The search begins at the block that was newest when the route was built. It ends a day after the request's end, and
-uses no retries. The id proves nothing, so the transaction that executed it is verified like any payment
+uses no retries. The id proves nothing, so the transaction that executed the proposal is verified like any payment
 (`payments.verification`).
 """
 
@@ -108,8 +108,8 @@ def _search(
     try:
         found = client.find_executions(sorted(wanted, key=lambda each: each.id), until_block=head)
     except ChainError as error:
-        # Continue without the logs, because anyone may have submitted a hash as a proposal. If a node knows it as a
-        # hash, logs aren't needed.
+        # Continue without the logs, because anyone may have submitted a hash as a proposal. If a node knows
+        # the submitted hash, logs aren't needed.
         found, failure = ProposalSearch({}, {}), error
     again: dict[int, dict[str, Any]] = {}
     for lookup in lookups:
@@ -219,7 +219,7 @@ def _divert(
 
     If there are several accounts, one of them may be an attacker's. An account can log any id, so its execution
     must not end the search for the customer's transaction. If a reorganisation removed the execution of a completed
-    payment, that payment keeps it, and the next execution gets a separate payment.
+    payment, that payment keeps its execution, and the next execution gets a separate payment.
     """
     for proposal, execution in executions.items():
         facts = TransactionFacts(
@@ -243,8 +243,8 @@ def _divert(
 
 
 def _store(lookup: Lookup, claim_id: uuid.UUID, change: Callable[[Payment, PaymentRequest], None]) -> bool:
-    """Change the payment if this worker still holds its lease. Always return True, so that the caller doesn't
-    postpone the search.
+    """Change the payment if this worker still holds the lookup's lease. Always return True, so that the caller
+    doesn't postpone the search.
     """
     with transaction.atomic():
         request = lock_request(lookup.payment.request_id)
@@ -310,7 +310,7 @@ def _fail(failed: Failed, now: datetime) -> bool:
 
 
 def _expect_failure(payment: Payment, _: PaymentRequest) -> None:
-    """Mark the payment as likely to fail. The account's call failed, but its block isn't deep enough yet."""
+    """Mark the payment as likely to fail. The account's call failed, but the call's block isn't deep enough yet."""
     likely = {"status_detail": _FAILING, "likely_failure": FailureCode.TRANSACTION_REVERTED.value}
     move_payment(payment, Payment.Status.PROCESSING, actor=_ACTOR, reason="its call failed", **likely)
 

@@ -84,7 +84,7 @@ class Wanted:
 class Fee:
     """A fee of a route, in base units.
 
-    `usd` is its value, if known. The customer pays a fee in addition to the route's amount if it is not `included`.
+    `usd` is its value, if known. If a fee is not `included`, the customer pays it in addition to the route's amount.
     """
 
     name: str
@@ -185,7 +185,7 @@ class ListedToken:
 
 
 class RoutingProvider(Protocol):
-    """A routing provider. A method without a usable response raises ProviderDown. With `has_orders = False`, the
+    """A routing provider. A method raises ProviderDown if there is no usable response. If `has_orders` is False, the
     provider ignores `Wanted.order`, and only one quote is requested.
     """
 

@@ -48,7 +48,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True)
 class Answer:
-    """A response with a 2xx or 4xx status. `body` is its JSON; None if a 4xx has none."""
+    """A response with a 2xx or 4xx status. `body` is the parsed JSON, or None if a 4xx response has no JSON."""
 
     status: int
     body: Any

@@ -80,7 +80,7 @@ def _signs(chain_type: str, action: type) -> bool:
 
 
 def extra_native(offer: Offer) -> int:
-    """Return the native coin that the offer takes in addition on the source chain, in base units."""
+    """Return how much native coin the offer takes in addition to its amount, on the source chain, in base units."""
     return sum(
         fee.amount
         for fee in offer.fees
@@ -105,7 +105,9 @@ def _check_promise(offer: Offer, wanted: Wanted) -> None:
 
 
 def _check_loss(offer: Offer, rules: Rules) -> None:
-    """Reject an offer that loses too much value. Our price list decides, and so do the provider's own values."""
+    """Reject an offer that loses too much value. The loss is computed from our price list, and also from the
+    provider's own values.
+    """
     on_top = [fee for fee in offer.fees if not fee.included]
     listed_in = _listed(rules, offer.source.chain_id, offer.source.token, offer.amount_in)
     listed_out = _listed(rules, offer.target.chain_id, offer.target.token, offer.amount_out_min)
@@ -123,7 +125,7 @@ def _listed(rules: Rules, chain_id: int, token: str, amount: int) -> Decimal | N
 
 
 def _fee_value(fee: Fee, rules: Rules) -> Decimal | None:
-    """Return the fee's value: the higher one of our price list's and the provider's."""
+    """Return the fee's value: the value by our price list or the provider's value, whichever is higher."""
     listed = _listed(rules, fee.chain_id, fee.token, fee.amount)
     return max((value for value in (listed, fee.usd) if value is not None), default=None)
 

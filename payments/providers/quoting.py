@@ -183,7 +183,7 @@ def _is_far_slower(offer: Offer, fastest: Offer) -> bool:
 
 
 def _outcome(failures: Sequence[NoOffer | ProviderDown]) -> NoOffer | ProviderDown:
-    """Choose the exception to raise. A provider's reason comes before an outage of another one."""
+    """Choose the exception to raise. If one provider returned a reason and another is down, the reason is raised."""
     codes = {failure.code for failure in failures if isinstance(failure, NoOffer)}
     reason = next((code for code in _REASONS_BY_PRIORITY if code in codes), None)
     if reason is not None:

@@ -105,7 +105,7 @@ def amount(value: Any, what: str) -> int:
 
 
 def quantity(value: Any, what: str) -> int:
-    """Return an integer from 0x hex, or from one of the forms of `amount`."""
+    """Return an integer from 0x hex, or from a value that `amount` accepts."""
     if isinstance(value, str) and _HEX_QUANTITY.fullmatch(value):
         return _uint256(int(value, 16), what)
     return amount(value, what)

@@ -169,7 +169,9 @@ class _TokenLists:
         return place in self._kept and self._kept[place].made_at == made_at
 
     def _refresh(self, provider: RoutingProvider, chain_ids: frozenset[int]) -> _Refresh | None:
-        """Return the running refresh of the provider's lists. If none is running or was tried recently, start one."""
+        """Return the running refresh of the provider's lists. If none is running and none was tried recently, start
+        one.
+        """
         with self._lock:
             running = self._running.get(provider.key)
             if running and not running.job.done():

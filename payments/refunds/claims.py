@@ -58,7 +58,7 @@ class Payer:
 
 
 def claim_message(refund: Refund, address: str, expires_at: datetime) -> str:
-    """Return the text to sign with the wallet that paid, to get the refund at `address`."""
+    """Return the text that the wallet that paid must sign to receive the refund at `address`."""
     request = refund.request
     amount = f"{display_amount(refund.amount, request.token.decimals)} {request.token.symbol}"
     merchant = request.merchant.display_name or request.merchant.name
@@ -108,7 +108,8 @@ def signing_chain(refund: Refund) -> Chain:
 
 
 def payer_of(refund: Refund) -> Payer:
-    """Return the wallet that made all payments of the refund. It may sign. Raises ApiError `node_unavailable`.
+    """Return the wallet that may sign: it made all of the refund's `signable_payments`. Raises ApiError
+    `node_unavailable`.
 
     Raises NoSigner if several wallets paid, or if one payment's sender is unknown. A stranger who sees the reference
     can pay a small amount to the request, even through the customer's relayer. The stranger must not be able to set
@@ -173,7 +174,7 @@ def _swapper(payment: Payment) -> list[Payer]:
 def _senders(payment: Payment) -> list[str]:
     """Query the chain for the accounts from which the payment's credited transfers came.
 
-    Return none if the account of one transfer is unknown.
+    Return an empty list if the account of any transfer is unknown.
     """
     try:
         snapshot = get_client(payment.chain).look_up([payment.own_hash], with_finality=False)

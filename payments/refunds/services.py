@@ -42,7 +42,7 @@ def create_refund(
     reason: str | None,
     actor: str,
 ) -> RefundNow:
-    """Create a refund of `amount` base units. Without an amount, refund everything that is left.
+    """Create a refund of `amount` base units. If `amount` is None, refund everything that is left.
 
     Raises ApiError:
 
@@ -79,7 +79,7 @@ def create_refund(
 
 
 def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
-    """Store the address for which the customer signed. Raises ApiError `refund_not_ready` if the refund needs none."""
+    """Store the address that the customer signed. Raises ApiError `refund_not_ready` if the refund needs no address."""
     with transaction.atomic():
         locked = _locked(refund)
         if locked.recipient_address or locked.cancelled_at:
@@ -92,10 +92,12 @@ def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
 
 
 def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
-    """Store the merchant's address, and replace an earlier one. The same address again changes nothing.
+    """Store the address that the merchant sets, and replace an earlier one. Setting the same address again changes
+    nothing.
 
-    The carrier for the previous address is cancelled. A new, cancelled refund keeps it, because a wallet may still
-    pay to the previous address by an old link. If the search finds such a transfer, less is sent to the new address.
+    The carrier for the previous address is cancelled. A new, cancelled refund keeps that carrier, because a wallet
+    may still pay to the previous address by an old link. If the search finds such a transfer, less is sent to the new
+    address.
 
     Raises ApiError `refund_not_ready` if a transaction was built or sent, or if the refund is cancelled. Raises
     `refund_too_large` if the request can't have one more refund.
@@ -117,7 +119,7 @@ def change_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
 def cancel_refund(refund: Refund, *, actor: str) -> RefundNow:
     """Cancel the refund if no transaction was sent for it. Cancelling it again changes nothing.
 
-    Raises ApiError `refund_not_cancellable` if it is completed or being sent.
+    Raises ApiError `refund_not_cancellable` if the refund is completed or being sent.
     """
     with transaction.atomic():
         locked = _locked(refund)
@@ -224,10 +226,10 @@ def is_reserved(carrier: PaymentRequest) -> bool:
 
 
 def _left_for(refund: Refund) -> int:
-    """Return how much the refund can still send. The amounts of the other refunds of the same request and payment are
-    deducted first.
+    """Return how much the refund can still send.
 
-    The amount that was sent to earlier addresses of this refund is deducted.
+    Deduct the amounts of the other refunds of the same request and payment. Also deduct what was sent to earlier
+    addresses of this refund.
     """
     possible = refundable(refund.request).without(refund.pk)
     due = max(refund.amount - possible.taken_by_moved(refund.pk), 0)

@@ -73,7 +73,7 @@ def _update(
 
 
 def _prepared(field: Field[Any, Any], value: Any) -> Any:
-    """Return the value as the driver sends it. For a related object, that is its key."""
+    """Return the value as the driver sends it. For a related object, return the object's key."""
     if hasattr(value, "prepare_database_save"):
         return value.prepare_database_save(field)
     return field.get_db_prep_save(value, connection)

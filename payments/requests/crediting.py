@@ -77,7 +77,7 @@ def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime
 
 
 def completes(request: PaymentRequest, event_type: EventType) -> bool:
-    """A cancelled request stays cancelled."""
+    """Whether the event completes the request. A cancelled request stays cancelled."""
     return event_type == EventType.PAYMENT_SUCCEEDED and request.status != Status.CANCELLED
 
 

@@ -1,4 +1,4 @@
-"""Record the events for merchants, in the transaction of the change. Each has a `data.object`."""
+"""Record events for merchants, in the same database transaction as the reported change."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -34,7 +34,7 @@ def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -
 
 
 def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
-    """Remove None: some steps have no event, for example steps of a refund."""
+    """Return the list without None: some changes have no event, for example some changes of a refund."""
     return [event for event in events if event is not None]
 
 
@@ -58,8 +58,8 @@ def failed_event(request: PaymentRequest, payment: Payment) -> NewEvent | None:
     """Return `payment.failed`. Each failure of a payment has its own event. The event's `amount` is the amount that
     was due.
 
-    Anyone with the checkout's URL can submit unbound transactions. So a request has only one event for all of them.
-    Return None for the others. For a refund's carrier, the event is `refund.failed`.
+    Anyone with the checkout's URL can submit unbound transactions. So a request has only one event for all its
+    unbound transactions: return None from the second one on. For a refund's carrier, the event is `refund.failed`.
     """
     if request.is_refund:
         return refund_failed_event(request, payment, _failure_key(payment))
@@ -98,7 +98,7 @@ def _is_first_unbound(request: PaymentRequest) -> bool:
 
 
 def record_expired(request: PaymentRequest) -> None:
-    """Record that the request expired without full payment. Only recorded once."""
+    """Record that the request expired without full payment. The event is recorded only once."""
     latest = request.payments.order_by("-created_at").first()
     record_events([_event(EventType.PAYMENT_EXPIRED, request, latest, request.amount, str(request.id))])
 

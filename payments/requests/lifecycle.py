@@ -72,8 +72,8 @@ def lock_requests(
 ) -> dict[uuid.UUID, PaymentRequest]:
     """Lock these requests until the transaction ends.
 
-    With `skip_locked`, requests that another transaction has locked are left out. Use it for several requests: it
-    never waits, so it can't deadlock.
+    With `skip_locked`, requests that another transaction has locked are left out. Set it to lock several requests:
+    the query then never waits, so it can't deadlock.
     """
     locked = PaymentRequest.objects.select_for_update(no_key=True, skip_locked=skip_locked)
     # Prefetch instead of a join, because the requests of a batch share few merchants, tokens and chains.
@@ -165,7 +165,7 @@ def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> boo
 def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:
     """If open payments together cover the remaining amount, return one of them.
 
-    Only bound payments count. An unmined one must have been seen by a node, and must still keep the request open.
+    Only bound payments count. An unmined payment must have been seen by a node, and must still keep the request open.
     Anyone can submit a hash that no node knows, or a transaction that pays another recipient.
     """
     payments = list(request.payments.select_related("quote"))

@@ -4,8 +4,8 @@
 even if it is refunded later. An open, unpaid request doesn't count: otherwise visitors could use up a link without
 paying.
 
-So if one payment is left, two customers can both pay. Both payments are credited, and the portal shows the second
-one under "Needs attention" (`payments.attention`).
+So if the limit allows one more payment, two customers can still both pay. Both payments are credited, and the portal
+shows the second one under "Needs attention" (`payments.attention`).
 """
 
 import uuid

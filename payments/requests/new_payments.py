@@ -30,7 +30,7 @@ def create_payment(
     """Store a payment of the locked request, and the lookup of its transaction. The lookup is due now by default.
 
     If the transaction is a proposal, `transaction_hash` is the proposal's id, and `proposed_by` is the account that
-    will execute it. `looked_up` sets further columns of the lookup, or other values than the usual ones. A simulated
+    will execute it. `looked_up` sets further columns of the lookup, and overrides its usual values. A simulated
     payment marks its request as simulated.
     """
     now = timezone.now()

@@ -91,8 +91,8 @@ def with_catalogue(requests: list[PaymentRequest]) -> list[PaymentRequest]:
     chains = {each: chain_by_id(each) for each in {request.chain_id for request in requests}}
     merchants = {each: merchant_by_id(each) for each in {request.merchant_id for request in requests}}
     for request in requests:
-        # Write to Django's cache of related objects. Assigning them is slower, because Django checks each one, and a
-        # page of a hundred requests has three hundred.
+        # Write to Django's cache of related objects. Assigning them is slower, because Django checks each
+        # object, and a page of a hundred requests has three hundred objects.
         request._state.fields_cache.update(
             token=tokens[request.token_id],
             chain=chains[request.chain_id],

@@ -134,13 +134,13 @@ def move_payment(
 
 
 def move_requests(moves: Sequence[Move], to: PaymentRequest.Status, *, actor: str) -> set[uuid.UUID]:
-    """Set the status of many requests. Return the ids of those that changed: their stored status allowed it."""
+    """Set the status of many requests. Return the ids of the requests whose stored status allowed the change."""
     allowed = [move for move in moves if move.row.status in _REQUEST_MOVES[to]]
     return _move_all(PaymentRequest, allowed, to, actor=actor)
 
 
 def move_payments(moves: Sequence[Move], to: Payment.Status, *, actor: str) -> set[str]:
-    """Set the status of many payments. Return the ids of those that changed: their stored status allowed it."""
+    """Set the status of many payments. Return the ids of the payments whose stored status allowed the change."""
     allowed = [move for move in moves if move.row.status in _PAYMENT_MOVES[to]]
     return _move_all(Payment, allowed, to, actor=actor)
 

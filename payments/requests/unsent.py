@@ -1,4 +1,4 @@
-"""Drop signed transfers that were not sent, after the merchant cancelled their request or another payment came."""
+"""Drop signed transfers that were not sent, after their request was cancelled or another payment came."""
 
 from datetime import datetime
 

@@ -18,9 +18,9 @@ class NoRoute:
 class Built:
     """The data for the wallet to sign, and how the payment will be bound.
 
-    Usually it is an unsigned `transaction`. With `proof_message`, the wallet signs that message too. With
-    `typed_data` there is no transaction: the wallet signs the data. On Solana, the wallet signs the transaction of
-    a sponsored route, but doesn't send it.
+    Usually the data is an unsigned `transaction`. With `proof_message`, the wallet signs that message too. With
+    `typed_data` there is no transaction: the wallet signs the data. On Solana, the wallet signs the transaction of a
+    sponsored route, but doesn't send it.
     """
 
     transaction: dict[str, Any] | str | None

@@ -18,8 +18,8 @@ from payments.routes.refusals import (
     require_switched_on,
 )
 
-# The gas limit of a second approval, which can't be simulated before the first is mined. Known tokens use a quarter
-# of it.
+# The gas limit of a second approval, which can't be simulated before the first is mined. Known tokens need a
+# quarter of this limit.
 _UNSIMULATED_GAS = 200_000
 
 

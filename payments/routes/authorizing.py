@@ -1,6 +1,7 @@
 """Accept a payer's signature for a sponsored route.
 
-The signature is verified, its cost is reserved, and it is stored. `payments.sponsoring.relaying` sends it later.
+The signature is verified and stored, and the cost of the transfer is reserved. `payments.sponsoring.relaying` sends
+the transfer later.
 """
 
 import logging
@@ -261,7 +262,9 @@ def _store(
     *,
     signed: PayerSigned | None = None,
 ) -> tuple[Payment, bool]:
-    """Store the payment with what the payer signed, and reserve its cost. The payment is due to be sent now."""
+    """Store the payment with what the payer signed, and reserve the cost. The payer's transfer is due to be
+    sent now.
+    """
     now = timezone.now()
     with transaction.atomic():
         request = lock_request(authorization.request_id)

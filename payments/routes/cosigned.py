@@ -59,8 +59,8 @@ def _built(route: Route, reader: CosigningClient, sponsor: str, now: datetime) -
     except CannotSponsor as error:
         logger.warning("no transaction is sponsored on %s: %s", route.chain.name, error)
         raise unavailable() from error
-    # The cost is reserved after the customer has signed. Check the budget before, so that the customer doesn't sign
-    # in vain.
+    # The cost is reserved after the customer has signed. Check the budget now, so that the customer doesn't
+    # sign in vain.
     if not budgets.may_reserve(request, sponsored.fee + sponsored.deposit, now.astimezone(UTC).date()):
         raise unavailable()
     return sponsored

@@ -70,5 +70,5 @@ def _transfer(
 
 
 def can_carry_reference(request: PaymentRequest) -> bool:
-    """Whether a transfer can carry the request's reference after its arguments."""
+    """Whether a transfer can carry the request's reference after the call's arguments."""
     return request.references and request.token.trailing_data

@@ -40,7 +40,7 @@ def no_wallet(request: PaymentRequest, label: str) -> NoRoute:
 
 
 def no_provider(request: PaymentRequest) -> NoRoute:
-    """Use this for a refund, or if this deployment has no routing provider."""
+    """Return the reason for a refund, or for a deployment without a routing provider."""
     can_be = "refund is sent" if request.is_refund else "can be paid"
     message = f"This {can_be} in {request.token.symbol} on {request.chain.name} only."
     return NoRoute(NoOfferCode.NO_ROUTE.value, message)

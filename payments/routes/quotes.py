@@ -70,7 +70,7 @@ def _prices(tokens: Iterable[tuple[int, str]]) -> dict[tuple[int, str], Price]:
 
 
 def store_route(request: PaymentRequest, token: Token, choice: Choice, asked_at: datetime) -> Route | None:
-    """Store an accepted offer as a route with its first quote. Return None if another quote has its id."""
+    """Store an accepted offer as a route with its first quote. Return None if another quote has the same id."""
     offer = choice.offer
     route = Route(
         request=request,
@@ -98,7 +98,7 @@ def store_route(request: PaymentRequest, token: Token, choice: Choice, asked_at:
 
 
 def store_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote | None:
-    """Store an accepted offer as the route's newest quote. Return None if another quote has its id.
+    """Store an accepted offer as the route's newest quote. Return None if another quote has the same id.
 
     The details that the customer saw don't change.
     """

@@ -20,9 +20,9 @@ LONGEST_RETRY_SECONDS = 3600
 def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: bool) -> None:
     """Raise ApiError if the request isn't active, or if an open payment covers it (allowed with `allow_parallel`).
 
-    For a refund, its amount must also still be available, because its page stays open after a failure, and anyone may
-    have its link. Two transactions of a refund are never sent in parallel, because each would refund the whole
-    amount.
+    Also raise ApiError if a refund's amount is not available any more. The refund's page stays open after a failure,
+    and anyone may have its link. Two transactions of a refund are never sent in parallel, because each would refund
+    the whole amount.
     """
     if request.status != PaymentRequest.Status.ACTIVE or request.is_past_expiry(now):
         state = request.status if request.status != PaymentRequest.Status.ACTIVE else "past its deadline"

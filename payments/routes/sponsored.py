@@ -13,7 +13,8 @@ from payments.routes.refusals import expired, require_valid_recipient, unavailab
 from payments.sponsoring import budgets, terms
 from payments.sponsoring.offers import store_authorization
 
-# Others may use a signature before it is submitted here. So the chain is searched for its use, first after this time.
+# Others may use a signature before it is submitted here. So the chain is searched for transactions that use
+# it. The first search comes after this time.
 FIRST_CHECK = timedelta(seconds=30)
 # The search begins this many blocks before the current one, because a reorganisation can move a later transaction
 # into an earlier block.

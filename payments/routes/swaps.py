@@ -32,8 +32,8 @@ from payments.routes.tokens import store_token
 logger = logging.getLogger(__name__)
 
 QUOTE_LIFETIME = timedelta(seconds=45)
-# The native coin that a route takes in addition changes with every block. It may exceed the amount that the customer
-# saw by this much.
+# The native coin that a route takes in addition to its amount changes with every block. It may exceed the
+# amount that the customer saw by this much.
 MAX_EXTRA_GROWTH_PERCENT = 10
 
 Client = Callable[[Chain], ChainClient]
@@ -75,7 +75,8 @@ def offer_swaps(
 
 
 def build_swap(route: Route, client: Client, *, is_batch: bool = False, asked_by: str = "") -> Built:
-    """Build and simulate the provider's transaction for `route`. An old quote is first requested and checked again.
+    """Build and simulate the provider's transaction for `route`. If the quote is old, a new one is first requested
+    and checked.
 
     With `is_batch`, the simulation includes the approvals that the wallet sends in the same batch. A new quote uses
     `asked_by`'s share of the quota.
@@ -104,7 +105,8 @@ def build_swap(route: Route, client: Client, *, is_batch: bool = False, asked_by
     if not unchanged.filter(chain__is_active=True, token__is_active=True).exists():
         raise expired()
     now = timezone.now()
-    # Store this before the response is sent, so that the transaction is bound even if the response is lost.
+    # Store `built_at` before the response is sent, so that the transaction is bound even if the response is
+    # lost.
     Quote.objects.filter(pk=quote.pk).update(built_at=now, watched_until=request.expires_at)
     Route.objects.filter(pk=route.pk).update(built_at=now)
     return Built(transaction, Payment.BoundBy.PROVIDER)

@@ -93,7 +93,7 @@ def check(
 
 
 def terms(request: PaymentRequest, now: datetime, evidence: Evidence | None = None) -> Terms:
-    """If the request has no references, a payer's proof binds the transfer by default."""
+    """Return the request's terms. If the request has no references, a payer's proof binds the transfer by default."""
     proof = Proof(payer_of(request), now, now, now)
     return Terms(
         chain_id=request.chain_id,

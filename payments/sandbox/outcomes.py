@@ -1,4 +1,4 @@
-"""The names of the outcomes, and the ids that each accepts."""
+"""The names of the outcomes, and the ids that each outcome accepts."""
 
 from enum import StrEnum
 

@@ -1,7 +1,7 @@
 """The outcomes of a simulated direct payment.
 
-Each function gets the locked request, the reason for the history, and the open simulated payment to decide. Without
-a payment, it creates one.
+Each function gets the locked request, the reason for the history, and the open simulated payment to decide. If there
+is no open payment, the function creates one.
 """
 
 import uuid
@@ -86,7 +86,7 @@ def leave_unbound(
 
 
 def accept(request: PaymentRequest, payment: Payment) -> Payment:
-    """Complete a payment that the merchant has accepted, by the amount that arrived."""
+    """Complete a payment that the merchant has accepted. Credit the amount that arrived."""
     attempt = lease(request, "accepted; simulated", payment)
     transfer = facts.transfer(request, _amount(request, payment), ())
     transaction = facts.mined(request, attempt.hash, attempt.now, transfer)

@@ -11,7 +11,7 @@ _RETRY_SECONDS = 5
 
 
 def require_rate(order: NewRequest) -> None:
-    """On staging, raise ApiError `rate_unavailable` if the new request's metadata requests it."""
+    """On staging, raise ApiError `rate_unavailable` if the new request's metadata has the entry `METADATA_KEY`."""
     is_simulated = order.metadata.get(METADATA_KEY) == METADATA_VALUE
     if is_open() and is_simulated and order.price is not None:
         message = f"Simulated: there is no reliable rate. Remove {METADATA_KEY} from the metadata to get one."

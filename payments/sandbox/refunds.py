@@ -95,7 +95,7 @@ def _claim(refund: Refund) -> Refund:
 
 
 def _send(refund: Refund, outcome: Outcome, why: str) -> Payment:
-    """Send the refund's transaction. If one was sent already, decide it."""
+    """Send the refund's transaction. If the transaction was sent already, decide its payment."""
     if refund.carrier is None:
         message = "This refund was cancelled before it had an address, so no transaction can send it."
         raise ApiError(ErrorCode.REFUND_NOT_READY, message)

@@ -23,7 +23,8 @@ def simulate(
     payment_id: str | None = None,
     refund_id: str | None = None,
 ) -> PaymentRequest:
-    """Simulate `outcome` and return the request. All happens in one transaction. The history names `by`.
+    """Simulate `outcome` and return the request. Everything happens in one database transaction. The history names
+    `by`.
 
     - `payment_id` is the open simulated payment to decide. For `reorged` and `restored`, it is the completed
       payment. For a new refund, it is the payment to refund.
@@ -32,7 +33,7 @@ def simulate(
     Raises ApiError:
 
     - if the outcome is not possible (see `payments.sandbox`)
-    - `parameter_invalid`: the outcome doesn't accept the id, or the request doesn't have it
+    - `parameter_invalid`: the outcome doesn't accept the id, or the request has no payment or refund with this id
     - `resource_missing` outside staging
     - the errors of the refund services
     """
@@ -101,7 +102,7 @@ def _decide(request: PaymentRequest, outcome: Outcome, why: str, payment: Paymen
 
 
 def _end(request: PaymentRequest, outcome: Outcome, why: str) -> None:
-    """Expire the request. For `paid_late`, then add a payment of the unpaid rest."""
+    """Expire the request. For `paid_late`, add a payment of the unpaid rest afterwards."""
     if outcome == Outcome.EXPIRED:
         expire(request)
         return
@@ -132,7 +133,7 @@ def _undo(request: PaymentRequest, why: str, payment_id: str | None) -> None:
 
 
 def _restore(request: PaymentRequest, payment_id: str | None) -> None:
-    """Remove the flag of the payment with this id. Without an id, it is the newest reorged payment."""
+    """Remove the flag `reorged` of the payment with this id. Without an id, choose the newest reorged payment."""
     lost = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=True)
     if payment_id is not None:
         lost = lost.filter(pk=payment_id)

@@ -28,7 +28,7 @@ def lock(account: GasAccount) -> None:
 
 
 def may_reserve(request: PaymentRequest, cost: int, day: date, *, besides: int | None = None) -> bool:
-    """Whether the budget has room for this cost. To reserve it, hold the lock of the gas account.
+    """Whether the budget has room for this cost. To reserve the cost, hold the lock of the gas account.
 
     If the cost replaces the reservation of an authorization, `besides` is that authorization's id.
     """

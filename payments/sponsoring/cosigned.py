@@ -1,8 +1,8 @@
 """Send transactions that the payer signs first and the operator's account signs last (Solana).
 
-Once the payer has signed it, a transaction can't change, and it has no nonce. So it is sent again until it is in a
-final block, or until its authorization can't be used any more (`settling`). A node simulates it before each send.
-If it would fail, it isn't sent, so it costs nothing.
+A transaction can't change once the payer has signed it, and it has no nonce. So it is sent again until it is in a
+final block, or until its authorization can't be used any more (`settling`). A node simulates it before each send. If
+it would fail, it isn't sent, so it costs nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,8 +55,7 @@ class CosignedPass(Pass):
         return {"balance": balance, "looked_at": self._now()}
 
     def _to_send_again(self, waiting: Sequence[Relay]) -> list[Relay]:
-        """Return the transactions to send again: all that a node accepted before, and some of those that none
-        accepts now.
+        """Return the transactions to send again: all that a node accepted before, and some that no node accepts now.
 
         A transaction is not sent again if its request was paid in another way.
         """

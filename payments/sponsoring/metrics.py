@@ -1,4 +1,6 @@
-"""Prometheus metrics of sponsored payments. The label `chain` is the chain's id. Amounts are in its native coin."""
+"""Prometheus metrics of sponsored payments. The label `chain` is the chain's id. Amounts are in the chain's native
+coin.
+"""
 
 from collections.abc import Iterator
 from decimal import Decimal

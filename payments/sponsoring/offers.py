@@ -13,8 +13,8 @@ def store_authorization(
 ) -> Authorization | None:
     """Store an authorization with these `terms` if the route has none. Return the route's authorization.
 
-    If the route has an authorization already, the columns `renewed` replace its columns. Return None if the payer has
-    signed it already.
+    If the route has an authorization already, store the columns `renewed` in it. Return None if the payer has already
+    signed that authorization.
     """
     request = route.request
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""A pass handles a gas account's transactions. This part is the same on all chains: lease, storing, sending, cost."""
+"""A pass handles a gas account's transactions. This module has the steps that all chains share."""
 
 import logging
 from abc import ABC, abstractmethod
@@ -81,8 +81,7 @@ class Pass(ABC):
     def _relay_next(self, waiting: Sequence[Relay], room: int) -> None:
         """Send transactions of at most `room` authorizations.
 
-        Each payer may have only a few unmined transactions, because all of them fail if the payer empties the
-        account.
+        Each payer may have only a few unmined transactions, because all of them fail if the payer empties the wallet.
         """
         if not self._key:
             self._hand_over()
@@ -115,9 +114,9 @@ class Pass(ABC):
 
     @contextmanager
     def _alone(self, authorization: Authorization | None) -> Iterator[None]:
-        """Log an unexpected error and postpone the authorization, so that the pass goes on with others.
+        """Log an unexpected error and postpone the authorization, so that the pass goes on with other authorizations.
 
-        If no node sends a usable response, the pass ends. The next one begins with others.
+        If no node sends a usable response, the pass ends. The next pass begins with other authorizations.
         """
         ids = {}
         if authorization is not None:

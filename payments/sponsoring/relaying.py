@@ -6,11 +6,11 @@ Only one worker at a time leases the account's row. So no nonce is left out, and
 2. Then it sends the bytes. If it crashes, another worker sends the same bytes.
 3. If the transaction is not mined in time, the worker signs it again with higher fees, and stores it before sending
    it. If the authorization can't be used any more, an empty transaction with the same nonce is sent instead. The
-   empty transaction is sent at once if the request was paid otherwise before the transaction was first sent.
+   empty transaction is sent at once if the request was paid in another way before the transfer was first sent.
 
 A transaction ends when its nonce was used in a block that is as deep as the chain requires. If the transaction
-failed, a new one is sent for its authorization, as long as a simulation succeeds, the budget has room and the payer
-is not barred.
+failed, a new one is sent for its authorization. This happens only if a simulation succeeds, the budget has room and
+the payer is not barred.
 
 Solana has no nonces. There, the account only adds its signature to the payer's transaction (see `cosigned`).
 """
@@ -158,9 +158,10 @@ class _Pass(Pass):
             self._end_foreign(relay)
 
     def _end_foreign(self, relay: Relay) -> None:
-        """End a transaction whose nonce was used by an unknown one.
+        """End a transaction whose nonce was used by an unknown transaction.
 
-        Wait first, because nodes may still find ours: a worker may have sent it, and crashed before it stored that.
+        Wait first, because nodes may still find our own transaction: a worker may have sent it, and crashed before
+        storing `sent_at`.
         """
         if self._now() - relay.signed_at > terms.LIFETIME:
             logger.error("nonce %d of %s was used by others with its key", relay.nonce, self._account)
@@ -171,7 +172,7 @@ class _Pass(Pass):
     def _push(self, relay: Relay) -> None:
         """Send the transaction again. If it waits too long, raise its fees first.
 
-        If it was never sent and is not needed any more, send an empty one in its place.
+        If it was never sent and is not needed any more, send an empty transaction in its place.
         """
         now = self._now()
         if self._must_not_be_sent(relay):
@@ -190,8 +191,9 @@ class _Pass(Pass):
     def _signed_again(self, relay: Relay) -> Relay:
         """Store the transaction with higher fees.
 
-        In two cases, an empty transaction replaces it. The authorization can't be used any more, or no longer pays
-        the unpaid rest. Or the budget has no room for the fees, and others wait for this nonce.
+        An empty transaction replaces it if the authorization can't be used any more or no longer pays the unpaid
+        rest. An empty transaction also replaces it if the budget has no room for the fees, and others wait for this
+        nonce.
 
         The fees are raised only if they are too low. Otherwise the chain or the nodes are slow, and higher fees
         don't help.
@@ -249,7 +251,9 @@ class _Pass(Pass):
     def _reserve(
         self, authorization: Authorization | None, request: PaymentRequest | None, cost: int
     ) -> bool:
-        """Reserve the cost of one transaction, unless more is reserved. Return False if the budget has no room."""
+        """Reserve the cost of one more transaction, unless enough is reserved already. Return False if the budget has
+        no room.
+        """
         if authorization is None or request is None:
             return True
         stored = Authorization.objects.get(pk=authorization.pk)

@@ -2,11 +2,11 @@
 
 The token's log shows that an authorization was used, even if nothing was submitted here. An authorization is *dead*
 if it can't be used any more. Two nodes must report this for the same block. The block must be as deep as the chain
-requires. The block's own time must be after the end of the signature. Our clock doesn't count.
+requires. The block's own time must be after the signature's expiry. Our clock doesn't count.
 
 On Solana, only the operator's account can send the payer's transaction. The transaction counts once it is in a
-final block. The transaction is dead once two nodes have a final block above `last_valid_height` and don't
-know it.
+final block. The transaction is dead once two nodes have a final block above `last_valid_height` and don't know the
+transaction.
 """
 
 import logging
@@ -159,7 +159,7 @@ def _settle(
 
 @contextmanager
 def _alone(authorization: Authorization, failed: set[int]) -> Iterator[None]:
-    """Log an unexpected error and add the authorization to `failed`, so that the others are settled."""
+    """Log an unexpected error and add the authorization to `failed`, so that the other authorizations are settled."""
     ids = {"payment_id": authorization.payment_id, "payment_request_id": authorization.request_id}
     with log_context(**ids):
         try:
@@ -180,7 +180,7 @@ def _settle_cosigned(
 ) -> set[int]:
     """End authorizations whose transaction is in a final block, and dead ones. Return the ids of those that ended.
 
-    Those whose result could not be stored are added to `failed`.
+    Authorizations whose result could not be stored are added to `failed`.
     """
     relays = Relay.objects.filter(authorization__in=authorizations)
     hashes = {relay.authorization_id: relay.hashes[0] for relay in relays}
@@ -247,7 +247,8 @@ def _end(
     *,
     hash_: str | None = None,
 ) -> bool:
-    """End the authorization. With a code, fail its open payment. Return False if the lease was lost.
+    """End the authorization. If there is a code, fail the authorization's open payment. Return False if the lease was
+    lost.
 
     An empty `hash_` means that nothing was sent. In this case, return False also if a worker has stored a transaction
     meanwhile.

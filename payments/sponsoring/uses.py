@@ -36,8 +36,8 @@ def find_uses(
 ) -> dict[int, tuple[str, bool]]:
     """Map each authorization's id to the transaction that used it: (hash, whether it pays).
 
-    If the chain has a quorum, two nodes must agree. An id is missing if no transaction shows the use. A node may
-    lag or lie, or the transaction can't be read yet. Raises ChainError.
+    If the chain has a quorum, two nodes must agree. An id is missing if no transaction shows the use: a node may lag
+    or lie, or the transaction can't be read yet. Raises ChainError.
     """
     reader = client.authorizations
     if reader is None or not authorizations:
@@ -187,7 +187,7 @@ def _check_now(payment: Payment, now: datetime) -> None:
 
 
 def _absorb(payment: Payment, same: Payment, now: datetime) -> None:
-    """End the authorization's payment without an event, because the other payment has its transaction."""
+    """End the authorization's payment without an event, because the payment `same` already has the transaction."""
     failed = Failed(payment, FailureCode.AUTHORIZATION_USED, _SAME)
     if payment.is_open:
         move_payment(

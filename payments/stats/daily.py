@@ -242,7 +242,7 @@ def _not_counted_yet(filled_from: date) -> Iterator[date]:
 
 
 def _locked_progress(now: datetime, *, wait: bool = False) -> FiguresProgress | None:
-    """Lock and return the progress row. Return None if another process has it. The first run creates it."""
+    """Lock and return the progress row. Return None if another process has locked it. The first run creates the row."""
     today = now.astimezone(UTC).date()
     start = datetime(today.year, today.month, today.day, tzinfo=UTC)
     if wait:

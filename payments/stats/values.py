@@ -45,7 +45,7 @@ def note_late_values(payments: Iterable[Payment]) -> None:
 
 
 def late_days(until: datetime) -> dict[date, list[int]]:
-    """Return the days to recount, up to `until`. Each has the keys of the rows to delete after its recount."""
+    """Return the days to recount, up to `until`. Each day has the keys of the rows to delete after its recount."""
     days: dict[date, list[int]] = {}
     rows = LateValue.objects.filter(day__lte=until.astimezone(UTC).date()).order_by("day")
     for day, row in rows.values_list("day", "pk"):

@@ -14,7 +14,8 @@ from payments.submission.sightings import Sighting
 MAX_OPEN_PAYMENTS = 5
 # In a request's lifetime: the maximum number of payments that a node has seen and that aren't older than the request.
 MAX_PUBLIC_PAYMENTS = 30
-# In a request's lifetime: the maximum number of bound payments that are not mined. Signing one costs nothing.
+# In a request's lifetime: the maximum number of bound payments that are not mined. Signing a transaction
+# costs nothing.
 MAX_UNMINED_PAYMENTS = 100
 # In a request's lifetime: the maximum number of publicly submitted payments.
 MAX_PUBLIC_ROWS = 200
@@ -45,7 +46,7 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
     """Raise ApiError if this client may not open a payment for this transaction. The request must be locked.
 
     - `too_many_open_payments`: this client has 5 open payments.
-    - `too_many_payments`: the request has had 30 or 200 payments.
+    - `too_many_payments`: the request has reached `MAX_PUBLIC_PAYMENTS` or `MAX_PUBLIC_ROWS`.
     - `node_unavailable`: no node could show whether the transaction is bound.
     """
     is_exempt = sighting.is_bound and (sighting.is_mined or _unmined(request) < MAX_UNMINED_PAYMENTS)
@@ -61,7 +62,8 @@ def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) ->
     if sighting.is_older:
         return
     # For a hash that no node knows, all open payments of the client count. For a known transaction, unknown hashes
-    # don't count: otherwise, a stranger with the customer's IP address could block it with five of them.
+    # don't count: otherwise, a stranger with the customer's IP address could block the known transaction with
+    # five unknown hashes.
     if _open(request, submitter, is_lenient=sighting.is_known) >= MAX_OPEN_PAYMENTS:
         message = (
             f"{MAX_OPEN_PAYMENTS} payments for this request are being verified. Wait until one is finished."
@@ -84,8 +86,8 @@ def has_room_for_proposal(request: PaymentRequest) -> bool:
 def require_room_for_proposal(request: PaymentRequest) -> None:
     """Raise ApiError if the request may not have another proposal to search for. The request must be locked.
 
-    The code is `too_many_open_payments` after 3 at one time, and `too_many_payments` after 200 payments in the
-    request's lifetime.
+    The code is `too_many_open_payments` if 3 proposals are already searched for. The code is `too_many_payments`
+    after 200 payments in the request's lifetime.
     """
     if has_room_for_proposal(request):
         return
@@ -132,7 +134,7 @@ def _counted(request: PaymentRequest) -> int:
 
 
 def _unmined(request: PaymentRequest) -> int:
-    """Return how many submitted transactions a node has seen that are in no block."""
+    """Return how many submitted transactions were seen by a node, but are in no block."""
     unmined = Payment.objects.filter(
         request=request, submitted_publicly=True, lookup__block_number__isnull=True
     )

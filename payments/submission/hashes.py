@@ -74,7 +74,7 @@ def submit_hash(
       proposal. The payment waits for the proposal's execution (`payments.proposals`).
     - Native coin that was sent to the deposit address has a payment of its own, which gets the hash
       (`payments.coins`).
-    - Expired and cancelled requests accept hashes too. Verification decides whether they pay.
+    - Expired and cancelled requests accept hashes too. Verification decides if the transaction pays.
 
     `submitter` is a digest of the client's address. Each submitter may have a limited number of open payments.
     `before_extra_lookup` is called before a lookup that may store nothing. The callback may raise.
@@ -254,7 +254,8 @@ def _may_be_proposal(request: PaymentRequest, chain: Chain, transaction_hash: st
 def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash: str) -> bool:
     """Whether a hash was treated as a proposal's id, and may still be a transaction's hash.
 
-    Nodes may not have known the transaction then, and any account can log that it executed an id, or failed to.
+    Nodes may not have known the transaction then, and any account can log that it executed an id, or that the
+    execution failed.
     """
     own = Payment.objects.filter(request=request, chain=chain)
     ended = Q(status=Payment.Status.FAILED) | ~Q(transaction_hash=transaction_hash)
@@ -265,7 +266,7 @@ def _may_be_no_proposal(request: PaymentRequest, chain: Chain, transaction_hash:
 
 
 def _verify_as_hash(payment: Payment, actor: str) -> bool:
-    """Verify a payment that failed as a proposal again: a node knows its hash. Return False for other payments."""
+    """If a payment failed as a proposal, verify it as a transaction. Return False for other payments."""
     hash_ = payment.transaction_hash
     if payment.status != Payment.Status.FAILED or payment.lookup.proposal_id != hash_:
         return False
@@ -282,8 +283,8 @@ def _has_coin_address(request: PaymentRequest, chain: Chain) -> bool:
 
 
 def _attached(request: PaymentRequest, sighting: Sighting | None, actor: str) -> Payment | None:
-    """Find the payment for the coin that this transaction sent to the deposit address. Store the transaction there
-    and return it.
+    """Find the payment for the coin that this transaction sent to the deposit address. Store the transaction in that
+    payment, and return the payment.
 
     The request must be locked. Return None if the transaction sent no coin there, or if the balance doesn't show it
     yet.

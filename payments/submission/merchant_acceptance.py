@@ -19,11 +19,12 @@ from webhooks.event_types import EventType
 
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
-    """Accept the payment, and store who accepted it and why. This changes nothing for an accepted or credited payment.
+    """Accept the payment, and store who accepted it and why.
 
-    If the payment is completed already and its request is paid in full, the request is completed. An unbound payment
-    is verified again, without the check of its binding. All other checks apply, and its transfers are consumed. The
-    payment counts as paid at the time of the acceptance.
+    If the payment is credited and its request is paid in full but not completed, the request is completed. Any other
+    credited or accepted payment doesn't change. An unbound payment is verified again, without the check of its
+    binding. All other checks apply, and its transfers are consumed. The payment counts as paid at the time of the
+    acceptance.
 
     Raises ApiError:
 

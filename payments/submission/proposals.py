@@ -5,9 +5,9 @@ The id doesn't contain the account. So an attacker who sees the id can submit it
 with another account, or as if it were a transaction hash. Therefore each id is searched for with up to three
 accounts.
 
-The first account is never replaced. A fourth account can replace the second or the third if a transaction of the
-request was built for the new account, and none for the old one. A transaction can be built only for an account that
-has the money.
+The first account is never replaced. A fourth account can replace the second or the third account. This requires that
+a transaction of the request was built for the fourth account, and none for the replaced account. A transaction can be
+built only for an account that has the money.
 """
 
 from django.utils import timezone
@@ -28,7 +28,8 @@ def may_add_account(payment: Payment, transaction_hash: str, account: str) -> bo
     """Whether the search for the payment's id can include this account too."""
     lookup = payment.lookup
     if lookup.proposal_id != transaction_hash:
-        # The id was submitted as a hash. If no node has seen such a transaction, it may be a proposal's id.
+        # The id was submitted as a hash. If no node has seen a transaction with this hash, the id may be a
+        # proposal's.
         is_missing = payment.is_open or payment.failure_code == FailureCode.TRANSACTION_NOT_FOUND
         return payment.transaction_hash == transaction_hash and is_missing and not lookup.is_seen
     if payment.transaction_hash != transaction_hash:

@@ -1,4 +1,4 @@
-"""Determine whether all that a transaction paid to a request's recipient is credited already."""
+"""Determine whether all money that a transaction paid to a request's recipient is already credited."""
 
 from collections import Counter
 
@@ -34,7 +34,7 @@ def needs_lookup(request: PaymentRequest, chain: Chain, transaction_hash: str) -
 def require_unused(
     request: PaymentRequest, chain: Chain, transaction_hash: str, sighting: Sighting | None
 ) -> None:
-    """Raise ApiError `transaction_already_used` if all that the transaction paid to the recipient is credited.
+    """Raise ApiError `transaction_already_used` if all money that the transaction paid to the recipient is credited.
 
     A transaction may pay several requests, and may be submitted for each of them. If no node responded, the
     transaction is accepted here: verification decides later, and credits each transfer only once.
@@ -57,7 +57,7 @@ def has_deposits(request: PaymentRequest) -> bool:
 
 
 def _is_sweep(request: PaymentRequest, chain: Chain, facts: TransactionFacts) -> bool:
-    """Whether all that the mined transaction paid to the request came from deposit addresses."""
+    """Whether all money that the mined transaction paid to the request came from deposit addresses."""
     own = {request.recipient_address, request.deposit_address}
     senders = {t.sender for t in facts.transfers if t.recipient in own and t.amount > 0}
     if not senders or not facts.is_complete or request.chain_id != chain.pk:

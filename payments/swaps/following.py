@@ -4,8 +4,8 @@
 2. Poll one swap after the other, outside any transaction. `payments.swaps.status` interprets each response.
 3. Store each result in a transaction of its own, if the claim id is unchanged (`payments.verification.storing`).
 
-A provider's status credits nothing. If it reports a delivery, `payments.verification.engine` looks up that transaction
-together with the other payments of its chain.
+A provider's status never credits a payment. If the status reports a delivery, `payments.verification.engine` looks up
+the reported transaction in a batch with the chain's other payments.
 """
 
 import logging
@@ -103,7 +103,8 @@ def _ask(
                 is_answered = _follow(key, payment, lease.claim_id, provider, client, now)
                 unanswered = 0 if is_answered else unanswered + 1
             except Exception:
-                # The failure of one swap must not delay the others. Postpone it: it times out after a day.
+                # The failure of one swap must not delay the others. Postpone the swap: it times out after a
+                # day.
                 logger.exception("the swap of payment %s could not be followed", payment.pk)
                 store([_silent(key, payment, None, now())], lease.claim_id, now())
 

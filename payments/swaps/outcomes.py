@@ -72,7 +72,7 @@ def under_way(
 
 
 def reported(payment: Payment, delivered: Delivered, status: SwapStatus, name: str) -> Postponed:
-    """The provider reports a delivery. Look it up at once."""
+    """The provider reports a delivery. Look up the delivery at once."""
     columns = {
         **RESPONDED,
         "is_in_flight": True,

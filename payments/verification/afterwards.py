@@ -85,7 +85,9 @@ def afterwards_of(
 
 
 def accepted_at(payment: Payment) -> datetime:
-    """Return when the merchant accepted the payment. Old rows don't have the time: return the earliest possible one."""
+    """Return when the merchant accepted the payment. Old rows don't have the time: return the earliest
+    possible time.
+    """
     return payment.accepted_at or payment.created_at
 
 

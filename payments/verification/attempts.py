@@ -141,7 +141,8 @@ def _missing(
     ):
         # A reorganisation can restore the payment's own transaction, until the replacement is deep enough.
         return waiting(lookup, NotYet(_REPLACED.message, likely=_REPLACED), None, check)
-    # If the replacement is unknown, wait for some checks, so that the checkout can submit its hash.
+    # If the replacement is unknown, wait for some checks, so that the checkout can submit the replacement's
+    # hash.
     if is_known_to_differ or (is_replaced and payment.attempts >= CHECKS_UNTIL_REPLACED):
         return refused(lookup, _REPLACED, None, check.now)
     return missing(lookup, check.now)

@@ -20,8 +20,8 @@ def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str
     if facts is None or not facts.sender:
         return {}
     if payment.is_sponsored or payment.bound_by == Payment.BoundBy.AUTHORIZATION:
-        # The operator's account sends the transaction, but the payer stays the sender. `payments.sponsoring` follows
-        # it.
+        # The operator's account sends the transaction, but the payer stays the sender. `payments.sponsoring`
+        # follows the transaction.
         return {"network_fee": facts.network_fee if facts.block else None}
     is_storable = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
     return {
@@ -67,7 +67,9 @@ def depth_columns(verdict: Paid | NotYet, finality: Finality) -> dict[str, Any]:
 def waiting_columns(
     lookup: Lookup, verdict: NotYet, facts: TransactionFacts | None, now: datetime, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the payment's columns while the verdict is not final: the amount in flight, or the likely failure."""
+    """Return new values for the columns of a payment whose verdict is not final: the amount in flight, or the likely
+    failure.
+    """
     payment, likely = lookup.payment, verdict.likely
     is_mined = verdict.block is not None
     common = {"likely_failure": likely.code if likely else ""}
@@ -94,7 +96,7 @@ def waiting_columns(
 UNKNOWN: dict[str, Any] = {**block_columns(None), "confirmations": 0}
 # Values for a `Lookup` row whose hash turned out not to be a proposal's id.
 NO_PROPOSAL: dict[str, Any] = {"proposal_id": "", "proposal_account": "", "further_accounts": None}
-# The payment's columns if it no longer keeps the request open.
+# The columns of a payment that no longer keeps its request open.
 NOT_HOLDING: dict[str, Any] = {"is_in_flight": False, "is_bound_unmined": False, "likely_failure": ""}
 
 

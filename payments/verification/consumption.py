@@ -63,7 +63,7 @@ def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[st
     out.
 
     The payments must have different transactions. Call this in the database transaction that stores the rows: until
-    the commit, it locks the credits of each chain transaction.
+    the commit, this function locks the credits of each chain transaction.
     """
     if not wanted:
         return {}

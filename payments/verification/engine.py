@@ -89,8 +89,8 @@ def verify_on_chain(
     finality = Finality.parse(chain.confirmations, chain.confirmations_fallback, still_since)
     try:
         chain_client = client(chain)
-        # Read the nonces before the transactions. In the other order, a transaction that is mined between the two
-        # calls would seem to be replaced.
+        # Read the nonces before the transactions. If the transactions were read first, a transaction that is
+        # mined between the two calls would seem to be replaced.
         used_up = _with_used_up_nonces(chain_client, lookups)
         lookups = _still_held(lookups, lease)
         if not lookups:
@@ -127,7 +127,8 @@ def verify_on_chain(
                     is_unsearched=payment.pk in unsearched,
                 )
             except Exception:
-                # The failure of one payment must not delay the others. Postpone its check: it times out after a day.
+                # The failure of one payment must not delay the others. Postpone its check: the payment times
+                # out after a day.
                 logger.exception("payment %s could not be evaluated", payment.pk)
                 outcome = unanswered(lookup, UNUSABLE, check.now)
         outcomes.append(outcome)
@@ -147,7 +148,7 @@ def _without_strays(
 ) -> list[Lookup]:
     """Fail payments on another chain than the requested one, unless they may be swaps. Return the other lookups.
 
-    Such a payment fails immediately: a reorganisation can't change the chain of a submitted hash.
+    A payment on another chain fails immediately: a reorganisation can't change the chain of a submitted hash.
     """
     may_swap = {quote.route.request_id for quote in quotes}
     strays, others = [], []

@@ -5,8 +5,8 @@ If the block of a completed payment was removed, the payment stays completed, be
 payment is flagged, and the operator is alerted. The flag is cleared if the transaction is in the chain again, at
 the required depth.
 
-If the block of a failed payment was removed, the payment is verified again, without using a retry. Once its block is
-final, a failed payment can't be retried.
+If the block of a failed payment was removed, the payment is verified again, without using a retry. A failed payment
+can't be retried once its block is final.
 """
 
 import logging
@@ -143,7 +143,9 @@ def _check_failed(
 
 
 def _count_miss(held: QuerySet[Lookup], now: datetime) -> None:
-    """Count a check that did not find the transaction, and schedule another. Only several in a row raise an alert."""
+    """Count a check that did not find the transaction, and schedule another. Only several misses in a row raise an
+    alert.
+    """
     held.update(finality_misses=F("finality_misses") + 1, finality_check_at=now + PAUSE, **FREE)
 
 

@@ -68,8 +68,8 @@ def with_payments(lookups: Sequence[Lookup]) -> list[Payment]:
 def lock_held(ids: Collection[str], claim_id: uuid.UUID) -> dict[str, datetime | None]:
     """Lock payments that are being verified and whose lookup or swap this claim still holds.
 
-    Return the stored time at which each lookup is due, by payment id. It is None for a leased swap. Lookups and swaps
-    are locked before payments, as in `claim_due`, so that the two can't deadlock.
+    Return the stored time at which each lookup is due, by payment id. The time is None for a leased swap. Lookups and
+    swaps are locked before payments, as in `claim_due`, so that this function and `claim_due` can't deadlock.
     """
     lookups = Lookup.of(ids).filter(claim_id=claim_id).select_for_update(no_key=True).order_by("pk")
     rows = lookups.values_list("of_payment_id", "of_swap_id", "next_check_at")

@@ -38,8 +38,9 @@ WITH RECURSIVE chain (id) AS (
 SELECT id FROM chain
 
 -- name: pick
--- Up to `most` due payments of a chain. Merchants take turns. Each merchant's payments whose transaction no lookup has
--- missed come first, because anyone can submit hashes of transactions that don't exist.
+-- Up to `most` due payments of a chain. Merchants take turns. Of each merchant's payments, those whose
+-- lookups always found the transaction come first, because anyone can submit hashes of transactions that
+-- don't exist.
 --
 -- If several merchants have open payments on the chain, each has at most 25 in a batch. If only one merchant has open
 -- payments, and more are due than fit, the batch has 50. Other merchants' next payments must wait for the end of the

@@ -1,6 +1,6 @@
 """The outcomes of a check, and the columns that they write.
 
-Pure functions; `payments.verification.storing` stores them.
+Pure functions; `payments.verification.storing` stores the outcomes.
 """
 
 from collections.abc import Callable, Mapping
@@ -96,8 +96,8 @@ class Postponed:
     - `looked_up` is for `lookup`, which is due again at `next_check`.
     - `swap` is for the payment's swap. The swap's `next_poll_at` is the time of the next poll.
     - `waits_for_block`: if a block arrived during the check, the lookup stays due.
-    - `delivery` is the delivery's hash that the provider reports now, or "" if it reports none. None changes
-      nothing.
+    - `delivery` is the delivery's hash that the provider reports now, or "" if it reports none. If `delivery` is
+      None, the stored hash stays.
     """
 
     payment: Payment
@@ -234,7 +234,7 @@ def timed_out(payment: Payment) -> Failed:
 def progress_columns(
     lookup: Lookup, verdict: NotYet, facts: TransactionFacts | None, now: datetime, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the payment's columns while the result is not final."""
+    """Return new values for the columns of a payment whose result is not final yet."""
     return {
         **RESPONDED,
         "status_detail": verdict.detail,

@@ -30,12 +30,12 @@ _QUOTES_BY_PREFIX = """
 
 
 def pinned_contracts(chain: Chain) -> frozenset[str]:
-    """Return the contracts (on Solana, programs) of all providers that the catalogue pins on this chain."""
+    """Return all providers' contracts (on Solana, programs) that the catalogue pins on this chain."""
     return frozenset(contract for contracts in chain.routers.values() for contract in contracts)
 
 
 def contracts_of(provider: str, chain: Chain) -> frozenset[str]:
-    """Return the contracts (on Solana, programs) of one provider that the catalogue pins on this chain."""
+    """Return one provider's contracts (on Solana, programs) that the catalogue pins on this chain."""
     return frozenset(chain.routers.get(provider, ()))
 
 
@@ -123,7 +123,7 @@ def deliveries_of(lookups: Sequence[Lookup], chain: Chain) -> dict[str, Delivery
 
 
 def reported_elsewhere(lookups: Sequence[Lookup], chain: Chain) -> dict[str, tuple[int, ...]]:
-    """Return the amounts that these transactions delivered for other requests according to providers, by payment id.
+    """Return, by payment id, the amounts that these transactions delivered for other requests, as providers report.
 
     Counts only deliveries by the customer's own transaction, of the same token to the same recipient. Makes one query.
     """

@@ -22,7 +22,8 @@ from payments.requests.transitions import move_payment, move_request
 from payments.verification.columns import NOT_HOLDING, UNKNOWN
 from payments.verification.outcomes import RESPONDED
 
-# After these failures, the transaction can still appear. After any other, a second check would have the same result.
+# After these failures, the transaction can still appear. After any other failure, a second check would have
+# the same result.
 GIVEN_UP = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -102,8 +103,8 @@ def undo_refund(carrier: PaymentRequest, payment: Payment | None) -> bool:
     """Fail the carrier's completed payment, release its transfers, and open the carrier again. The carrier must be
     locked.
 
-    The refund's status is then `failed`. If the transaction is mined again, it counts like a new one once it is
-    found by its reference or submitted. Return False and change nothing if the payment is not completed any more.
+    The refund's status is then `failed`. If the transaction is mined again, it counts like a new transaction once it
+    is found by its reference or submitted. Return False and change nothing if the payment is not completed any more.
     """
     if payment is None or payment.status != Payment.Status.COMPLETED:
         return False

@@ -167,9 +167,9 @@ def follow(
 ) -> None:
     """Continue the payment with a replacement that has the same effect. The payment and the request must be locked.
 
-    If another payment of the request already has that transaction, this payment fails without an event. If the
-    other payment failed because its transaction was missing or replaced, or because no result came in time, the
-    other payment is verified again, since the transaction exists.
+    If another payment of the request already has that transaction, this payment fails without an event. The other
+    payment may have failed because its transaction was missing or replaced, or because no result came in time. Then
+    the other payment is verified again, since the transaction exists.
     """
     same = Payment.objects.filter(
         request=request, chain=payment.chain, transaction_hash=replacement.hash
@@ -195,7 +195,8 @@ def join_difference(
 ) -> None:
     """Fail the payment without an event, because another payment has its coin. The payment must be locked.
 
-    That other payment was found by the deposit address's balance. The transaction is stored as its source.
+    That other payment was found by the deposit address's balance. The transaction is stored in that payment, as the
+    one that sent the coin.
     """
     difference = difference_with(request, facts)
     if difference is None:

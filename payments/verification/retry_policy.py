@@ -20,7 +20,7 @@ _SHORTEST_PAUSE_SECONDS = 1.0
 
 
 def pause_after_miss(attempts: int) -> timedelta:
-    """The first pause is about 5 seconds. Each further one is twice as long, with jitter."""
+    """The first pause is about 5 seconds. Each further pause is twice as long, with jitter."""
     return timedelta(seconds=_FIRST_RETRY_SECONDS * 2**attempts * random.uniform(1, 1.1))  # noqa: S311 - jitter
 
 
@@ -34,7 +34,7 @@ def pause_after_no_answer(unanswered_looks: int, retry_after: float | None) -> t
 
 
 def pause_for_confirmations(block_time_ms: int) -> timedelta:
-    """Return the pause while a transaction waits for more confirmations."""
+    """Return the pause between two checks of a transaction that waits for more confirmations."""
     return timedelta(seconds=max(block_time_ms / 1000, _SHORTEST_PAUSE_SECONDS))
 
 

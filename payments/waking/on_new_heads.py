@@ -33,8 +33,8 @@ def make_due(chain_id: int) -> int:
     )
     moved, locked = _make_unlocked_due(open_ones, now, chain_id)
     for _ in range(_MOST_WAITS):
-        # A worker is storing the results of the locked lookups. Wait for it. Then make those due that still wait for
-        # a block.
+        # A worker is storing the results of the locked lookups. Wait for it. Then make the lookups due that
+        # still wait for a block.
         if not locked or not _is_unlocked_soon(locked[0]):
             break
         more, locked = _make_unlocked_due(open_ones.filter(pk__in=locked), now, chain_id)
@@ -43,7 +43,9 @@ def make_due(chain_id: int) -> int:
 
 
 def _make_unlocked_due(open_ones: QuerySet[Lookup], now: datetime, chain_id: int) -> tuple[int, list[int]]:
-    """Make the lookups due that no transaction has locked. Return their number, and the ids of the locked ones."""
+    """Make the lookups due that no transaction has locked. Return how many are due now, and the ids of the locked
+    lookups.
+    """
     with transaction.atomic():
         found = set(open_ones.values_list("pk", flat=True))
         # Skip locked rows: waiting for several workers at once could deadlock.

@@ -22,7 +22,7 @@ _EXPIRIES = (
     ("604800", "After a week"),
     ("2592000", "After 30 days"),
 )
-# The form fields of API parameters, if the names differ.
+# Maps an API parameter to its form field if the two names differ.
 _FIELDS = {
     "price": "currency",
     "price.amount": "amount",
@@ -48,7 +48,7 @@ def _money(help_text: str, **options: Any) -> forms.CharField:
 
 
 class MerchantForm(forms.Form):
-    """Only for users who can see several merchants."""
+    """Let users who can see several merchants choose one."""
 
     merchant = forms.ModelChoiceField(Merchant.objects.none(), widget=portal.Select)
 

@@ -172,7 +172,9 @@ class CreatesLinks(Creates):
 
 
 def _merchant_for(request: HttpRequest) -> Merchant | None:
-    """Return the user's own merchant. A user who sees several merchants has to choose one. Return None until then."""
+    """Return the user's own merchant. A user who sees several merchants has to choose one. Return None until a
+    merchant is chosen.
+    """
     own = merchant_of(request.user)
     if own is not None:
         return own

@@ -59,7 +59,7 @@ class Concern:
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Add the sections that the user may see to the index page's context.
+    """Fill the index page's context with the sections that the user may see.
 
     A user who belongs to a merchant sees that merchant's data only.
     """

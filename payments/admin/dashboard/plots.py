@@ -158,7 +158,7 @@ def money(amount: Decimal, currency: str) -> str:
 
 
 def without_value(payments: int, valued: int) -> str:
-    """Return a sentence that says how many payments have no value in currency, or "" if all have one."""
+    """Return a sentence that says how many payments have no value in currency, or "" if every payment has a value."""
     missing = max(payments - valued, 0)
     if not missing:
         return ""

@@ -17,7 +17,8 @@ from payments.stats import queries
 from payments.stats.queries import ChainFees, Period
 
 MAX_STUCK = 5
-# A budget counts as used up if less than a tenth is left. One request may use at most a hundredth of the rest.
+# A budget counts as used up if less than a tenth is left. A request may use at most a hundredth of what is
+# left.
 _NEARLY_USED = 10
 _STUCK, _LOW, _USED, _FINE, _OFF = "stuck", "low balance", "budget used", "working", "off"
 # Worst first.

@@ -31,7 +31,7 @@ class CheckDeposits(Action):
         )
 
     def lock(self, row: PaymentRequest) -> PaymentRequest:
-        """Don't lock the request, since the search may take long. Recording a payment locks it later."""
+        """Don't lock the request yet, since the search may take long. Recording a payment locks the request."""
         return row
 
     def seen(self, row: PaymentRequest) -> str:

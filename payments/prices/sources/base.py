@@ -40,7 +40,7 @@ Whole = TypeVar("Whole")
 
 @dataclass(frozen=True)
 class Listing:
-    """The currencies for which a source has rates, whether or not it is down now.
+    """The currencies for which a source has rates, even while the source is down.
 
     `operator` and `is_daily` are the same as in the source's observations. `prices_coins` is False if the source has
     rates of currencies only.
@@ -121,8 +121,8 @@ def _rejects_pair(body: Any) -> bool:
 class WholeList(Generic[Whole]):
     """A list of rates that one call returns. The list is reused for `seconds` (default: LIST_SECONDS).
 
-    Each entry keeps its own time. After a failed call, the last list is used until its entries are too old. Without a
-    list, raises ProviderDown.
+    Each entry keeps its own time. After a failed call, the last list is used until its entries are too old. If there
+    is no last list, raises ProviderDown.
     """
 
     def __init__(self, fetch: Callable[[], Whole], seconds: float | None = None) -> None:

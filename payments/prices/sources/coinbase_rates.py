@@ -38,7 +38,7 @@ class CoinbaseRates:
         self._first_seen: tuple[_Rates, datetime] | None = None
 
     def listings(self) -> Iterable[Listing]:
-        """The operator is the same as that of `coinbase`, so both sources have one vote."""
+        """The operator is the same as that of `coinbase`, so both sources together have one vote."""
         return [Listing(NAME, CURRENCIES, coinbase.OPERATOR, prices_coins=False)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:

@@ -53,7 +53,7 @@ class Ecb:
         return [Listing(NAME, CURRENCIES, is_daily=True, prices_coins=False)]
 
     def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
-        """Return each currency's reference rate in USD, until the next list is due."""
+        """Return each currency's reference rate in USD. Return nothing once the next list is due."""
         currencies = [base for base in bases if base in CURRENCIES]
         if not currencies:
             return {}
@@ -83,7 +83,7 @@ def parse_xml(path: str, body: bytes) -> ET.Element:
 def daily_rates(body: Any) -> DailyRates:
     """Parse a response.
 
-    Raises ProviderDown if it doesn't have exactly one day, or if a currency has no rate or several.
+    Raises ProviderDown if the response doesn't have exactly one day, or if a currency has no rate or several.
     """
     cubes = body.findall(".//{*}Cube") if isinstance(body, ET.Element) else []
     try:

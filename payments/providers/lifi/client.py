@@ -58,7 +58,7 @@ class LifiProvider:
     def quote(self, wanted: Wanted) -> Offer:
         """Return an offer for which LI.FI guarantees at least `wanted.amount`.
 
-        If the quota is used up, makes no call, else one of at most 10 seconds. Raises NoOffer and ProviderDown.
+        Makes one call of at most 10 seconds, or no call if the quota is used up. Raises NoOffer and ProviderDown.
         """
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)

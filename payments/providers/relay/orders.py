@@ -97,8 +97,8 @@ _V2_TYPES: _Types = {
 }
 _TYPES = {"v1": _V1_TYPES, "v2": _V2_TYPES}
 # The only accepted solver: Relay's own, from "Contract Addresses" in its documentation (the same on every chain). A
-# solver fills orders and refunds deposits. Others are rejected, because an order may let its solver keep a deposit
-# without a refund.
+# solver fills orders and refunds deposits. Other solvers are rejected, because an order may let its solver
+# keep a deposit without a refund.
 SOLVERS = frozenset({"0xf70da97812cb96acdf810712aa562db8dfa3dbef"})
 _EVM_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")

@@ -27,8 +27,8 @@ Json = Mapping[str, Any]
 def status_from(body: Any, tracking: Json, source_hash: str, *, explorer_url: str) -> SwapStatus:
     """Parse Relay's status of the swap that `source_hash` started.
 
-    The swap is UNKNOWN if the response lists deposits, but not this one. Raises ProviderDown for a delivery without
-    its transaction.
+    The swap is UNKNOWN if the response lists deposits, but not the deposit `source_hash`. Raises ProviderDown for a
+    delivery without its transaction.
     """
     fields = reading.members(body, "status")
     status = reading.word(fields.get("status"), "status")
@@ -67,7 +67,7 @@ def _reason(fields: Json) -> str:
 
 
 def delivered_from(body: Any, request_id: str) -> tuple[str, int] | None:
-    """Return the delivered token and amount from Relay's list of requests, or None. A status doesn't contain them.
+    """Return the delivered token and amount from Relay's list of requests, or None. Relay's status has neither.
 
     Raises ProviderDown if the list is malformed.
     """
