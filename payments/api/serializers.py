@@ -177,7 +177,7 @@ class CreateRequestSerializer(StrictSerializer):
             "The wallet that receives the payment. On EVM, the address is 20 bytes in hex; mixed case must be a valid "
             "checksum. On Solana, it is the wallet's 32 bytes in base58, not a token account. Burn addresses, "
             "precompiles, token contracts, mints, programs and routing providers' contracts are rejected. If the "
-            "merchant has allowed recipients, it must be one of them."
+            "merchant has allowed recipients, the wallet must be one of them."
         )
     )
     external_id = TextField(
@@ -225,7 +225,7 @@ class CreateRequestSerializer(StrictSerializer):
     webhook_url = WebhookAddressField(
         required=False,
         allow_null=True,
-        help_text="The URL that gets this request's events instead of your endpoint. The same secret signs them.",
+        help_text="The URL that gets this request's events instead of your endpoint. Your secret signs these events.",
     )
     payment_link = TextField(
         max_length=64,
