@@ -70,8 +70,8 @@ def is_sound(observation: Observation) -> bool:
 def agree(observations: Sequence[Observation], largest_spread: Decimal) -> Agreed | None:
     """Return the median of the sources that agree within `largest_spread` (0.01 is 1 %), or None.
 
-    At least two sources must agree, and at least one of them must not be daily. More than half of all sources must
-    agree: two of five prove nothing. Only the first source of each operator has a vote.
+    At least two sources must agree, and at least one of them must not be daily. They must be more than half of the
+    sources that responded: two of five prove nothing. Only the first source of each operator has a vote.
     """
     votes: dict[str, Observation] = {}
     for each in observations:
