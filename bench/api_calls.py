@@ -5,8 +5,8 @@
 `bench/floor`. They have no middleware, authentication and limits. If a call needs the database, its bare view executes
 one SQL statement.
 
-For each call, it prints responses per second, CPU per response of all web processes, latency, and the ratio of the two
-rates.
+For each call, the benchmark prints responses per second, CPU per response of all web processes, and latency. It also
+prints the call's rate divided by the bare view's rate.
 """
 
 import http.client
@@ -75,7 +75,7 @@ class Server:
 
 @contextmanager
 def running(module: str) -> Iterator[Server]:
-    """Run the web process with these settings."""
+    """Run the web process with `module` as its settings module."""
     port = free_port()
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": module, "PORT": str(port)}
     command = [sys.executable, "-m", "config.server", "--config", "config/gunicorn.py"]

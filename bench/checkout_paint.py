@@ -58,7 +58,7 @@ _LARGEST_PAINT = """() => new Promise((resolve) => new PerformanceObserver((list
 }).observe({ type: "largest-contentful-paint", buffered: true }))"""
 
 _FIRST_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
-# The script has finished its search for wallets.
+# JavaScript that returns true when the page's script has finished its search for wallets.
 _SETTLED = "() => !document.querySelector('.skeleton__wallet')"
 
 

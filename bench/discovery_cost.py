@@ -42,7 +42,7 @@ _ENDLESS_LOOP = "0x5b5f56"
 
 @dataclass(frozen=True)
 class Cost:
-    """One lookup: the number of HTTP requests and the duration. `floor` is their duration without the client."""
+    """One lookup: the number of HTTP requests and their duration. `floor` is the duration without the client."""
 
     round_trips: int
     seconds: float
@@ -82,7 +82,7 @@ def main(count: int) -> None:
 
 
 def place_tokens(local: Any, count: int) -> list[str]:
-    """Deploy this many copies of a token. The payer has a balance in HELD of these tokens. Return their addresses."""
+    """Deploy `count` copies of a token, and return their addresses. The payer gets a balance in HELD of the copies."""
     from demo.contracts import deploy
 
     tokens = _place(local, "0x70ce", count, local.rpc("eth_getCode", local.usdc, "latest"))

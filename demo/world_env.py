@@ -126,7 +126,7 @@ def _budget(at: Addresses) -> str:
 
 
 def _solana_environment(at: Addresses) -> dict[str, str]:
-    """Return the Solana settings. If the chain can't run, there are none. A key is the 32 bytes of its seed in hex."""
+    """Return the Solana settings, or nothing if the chain can't run. A key is the 32 bytes of its seed in hex."""
     if at.solana is None:
         return {}
     return {

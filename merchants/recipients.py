@@ -69,7 +69,7 @@ def require_allowed(merchant: Merchant, chain_type: str, address: str) -> None:
 def allow_recipients(
     merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
-    """Add canonical addresses to the list and log it. Return the number of new ones.
+    """Add canonical addresses to the list and log the change. Return the number of new addresses.
 
     `request` is the portal's request, or None on the command line.
     """
@@ -89,10 +89,10 @@ def allow_recipients(
 def disallow_recipients(
     merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
-    """Remove canonical addresses from the list and log it. Return the number of those that remain.
+    """Remove canonical addresses from the list and log the change. Return the number of addresses still on the list.
 
-    Existing payment requests keep their recipient. If an address is not on the list, nothing changes. Raises
-    LookupError in that case.
+    Existing payment requests keep their recipient. If one of the addresses is not on the list, raise LookupError and
+    change nothing.
     """
     with transaction.atomic():
         _lock_list(merchant)

@@ -1,7 +1,7 @@
-"""The status of payments, as the page shows it.
+"""The status of payments, as the payment page shows it.
 
-Anyone with the link can submit the hash of any transaction. So a payment is in progress only if a node has seen its
-transaction, and the transaction is identified as a payment of this request ("bound"). For any other hash, the page
+Anyone with the page's URL can submit the hash of any transaction. So a payment is in progress only if a node has seen
+its transaction, and the transaction is identified as a payment of this request ("bound"). For any other hash, the page
 shows a warning, and the customer can still pay.
 """
 
@@ -20,11 +20,11 @@ class PaymentWarning(StrEnum):
     UNSEEN = "unseen"
     """No node knows the transaction: its hash is wrong, it is on another network, or it has not spread yet."""
     UNBOUND = "unbound"
-    "Nothing links it to the request yet: no worker has checked it, or the nodes' results are inconclusive."
+    "The transaction isn't bound to the request yet: no worker has checked it, or the nodes' results are inconclusive."
     SIGNERS = "signers"
-    "Other signers of the wallet still have to execute it."
+    "Other signers of the wallet still have to execute the transaction."
     UNPAID = "unpaid"
-    "It paid nothing to the request, or its block is not deep enough yet to confirm that it paid nothing."
+    "The transaction paid nothing to the request, or its block is not deep enough yet to be sure of that."
 
 
 def is_under_way(payment: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Links that open a wallet. The wallet need not be connected to the page (Solana Pay, EIP-681). Pure."""
+"""Links that open a wallet. The wallet need not be connected to the page (Solana Pay, EIP-681). Pure functions."""
 
 from chains.amounts import display_amount
 from chains.families.base import LinkTerms, WalletLinks
@@ -30,7 +30,7 @@ def wallet_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
 
 
 def binds(request: PaymentRequest) -> bool:
-    """Whether transfers by the link contain the request's reference, which identifies them as its payments."""
+    """Whether transfers by the link contain the request's reference. Such transfers are bound to the request."""
     links = _links(request)
     return links is not None and links.bind and request.references
 

@@ -47,7 +47,7 @@ def show_receipt(
     more: dict[str, Any] | None = None,
     error: ApiError | None = None,
 ) -> HttpResponse:
-    """Return the receipt. `more` is additional context. The status is that of `error`."""
+    """Return the receipt. `more` is additional context. After an `error`, the response has its HTTP status."""
     context = page_context(request, payment_request)
     language = page_language(request, payment_request)
     is_extra = is_extra_from_conversion(context["checkout"])

@@ -1,4 +1,4 @@
-"""The aggregator's wrong responses. The switches alter correct ones, or select one of LI.FI's errors."""
+"""The aggregator's wrong responses. The switches alter correct responses, or select one of LI.FI's errors."""
 
 import itertools
 import secrets
@@ -160,7 +160,7 @@ def _lie(answer: Json, swap: Swap, book: Book, places: Places, positions: Positi
 
 
 def _forced(swap: Swap | None, asked: str, fault: str, places: Places) -> Json:
-    """Return this status and substatus instead of the real ones."""
+    """Return a response with the status and substatus that `fault` names, instead of the real ones."""
     status, _, substatus = fault.partition("/")
     answer: Json
     if swap and swap.taken_by:

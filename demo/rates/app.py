@@ -11,8 +11,7 @@ from flask import Flask, Response, jsonify, request
 from demo.contracts.deploy import ChainRefusal
 from demo.rates.market import FAULTS, FROZEN_FOR, PRICES, SOURCES, Market, Positions, UnknownSwitch
 
-# Coinbase has one order book for dollars and USDC, so there is no USDC-USD. It has no pairs of a currency and the
-# dollar either.
+# Coinbase has one order book for dollars and USDC, so there is no USDC-USD. There are also no pairs such as EUR-USD.
 COINBASE = {f"{code}-USD" for code in ("BTC", "DAI", "ETH", "SOL", "USDT")} | {
     f"BTC-{code}" for code in ("EUR", "GBP")
 }

@@ -17,7 +17,7 @@ from demo.contracts.deploy import ChainRefusal, deploy_contract, rpc, send
 from demo.rates.market import FROZEN_FOR, Positions
 
 KEY = "0x" + keccak(text="quittance local world: price feeds").hex()
-"""A public key without value."""
+"""This private key is published here, so it must not hold anything of value."""
 FEEDS = {
     "USDC": "0x458418043561fB17DFf690687B42b1AAD56ef586",
     "ETH": "0xa43D7ad46fa0b829465aa71bd9676c4c1CE1AC46",

@@ -190,7 +190,7 @@ class CodeListPages(portal.ShowsMore):
     def _add(self, request: HttpRequest, merchant: Merchant, addresses: AddressList, form: AddForm) -> bool:
         """Add the address. Return False if the form has errors."""
         chain_type, address = recipient = form.cleaned_data["address"]
-        # The form was submitted twice, and the first submission has already added the address.
+        # If the form was submitted twice, the first submission has already added the address.
         if addresses.rows_of(merchant).filter(chain_type=chain_type, address=address).exists():
             messages.info(request, addresses.already.format(address))
             return True

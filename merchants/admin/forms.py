@@ -140,9 +140,9 @@ class OnceForm(forms.Form):
     form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
     def is_first_use(self) -> bool:
-        """Record the submission, and return whether it is the first.
+        """Record the submission, and return whether it is the form's first submission.
 
-        Call it in the transaction of the form's effect.
+        Call this method in the same database transaction as the form's effect.
         """
         SpentForm.objects.filter(at__lt=timezone.now() - _FORM_LIFETIME).delete()
         _, is_first = SpentForm.objects.get_or_create(form_id=self.cleaned_data["form_id"])
@@ -192,7 +192,7 @@ class EditKeyForm(forms.ModelForm[ApiKey]):
         return cleaned
 
     def clean_expires_at(self) -> datetime | None:
-        """Return None or a time in the future. A past expiry is allowed only if the user didn't change it."""
+        """Return the key's expiry, or None. An expiry in the past is valid only if the user didn't change it."""
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         return _time_to_come(expires_at) if "expires_at" in self.changed_data else expires_at
 

@@ -107,7 +107,7 @@ class MemberAdmin(MerchantScoped, portal.ReadOnly, portal.ShowsMore, portal.Mode
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StaffMembership]:
-        """Return the members of merchants; support is on the users' page."""
+        """Return the members of merchants. Users with the support role are on the users' page."""
         members: QuerySet[StaffMembership] = super().get_queryset(request).exclude(merchant=None)
         return members.annotate(has_factor=Exists(Authenticator.objects.filter(user=OuterRef("user"))))
 

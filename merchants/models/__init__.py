@@ -165,7 +165,7 @@ class ContractRecipient(models.Model):
 
 
 class Permission(models.TextChoices):
-    """A key's permissions. A key without any can read payment requests and events."""
+    """A key's permissions. A key without permissions can read payment requests and events."""
 
     CREATE_PAYMENTS = "create_payments", "Create, cancel and retry payments"
     CREATE_REFUNDS = "create_refunds", "Create, build, submit and cancel refunds, to any address"

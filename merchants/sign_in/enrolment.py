@@ -31,7 +31,8 @@ class TwoFactorView(RedirectURLMixin, View):
     def dispatch(self, request: Any, *args: Any, **options: Any) -> Any:
         """Require sign-in.
 
-        Redirect users who haven't entered a code yet. Otherwise they could replace their second factor without a code.
+        If users have a second factor and haven't entered a code yet, redirect them to the code page. Otherwise they
+        could replace the second factor without a code.
         """
         if not (request.user.is_active and request.user.is_staff):
             return HttpResponseRedirect(f"{reverse('admin:login')}?next={request.path}")

@@ -61,7 +61,7 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
 
 
 def names_merchant(row: Model) -> bool:
-    """Whether the row's cells show its merchant. Members of a merchant don't need it: they see only its rows."""
+    """Whether the list shows the row's merchant. Members don't need it: they see only rows of their own merchant."""
     return bool(getattr(row, "names_merchant", False))
 
 

@@ -22,7 +22,7 @@ DEFAULT = "UTC"
 
 @cache
 def names() -> tuple[str, ...]:
-    """Return the IANA names of the zones to choose from: UTC, then those with an area and a city."""
+    """Return the IANA names of the zones to choose from: UTC, then the names with an area and a city."""
     places = {
         name for name in available_timezones() if "/" in name and not name.startswith(("Etc/", "SystemV/"))
     }

@@ -189,7 +189,7 @@ class Dispatcher:
         return list(self._slow_merchants)
 
     def _store_results(self, outcomes: Sequence[Outcome]) -> int:
-        """Store results. If the database is down, retry, because an event is sent again if the result is lost."""
+        """Store results. If the database is down, retry: an event whose result is lost would be sent again."""
         until = time.monotonic() + _MAX_DATABASE_WAIT_SECONDS
         while outcomes:
             try:

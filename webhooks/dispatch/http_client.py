@@ -156,9 +156,7 @@ def get(
 ) -> bytes | None:
     """GET `url` by the same rules as `post`.
 
-    Return the body if the status is 200 and the body has at most `most` bytes.
-
-    Otherwise return None.
+    Return the body if the status is 200 and the body has at most `most` bytes. In all other cases, return None.
     """
     call = _Call("GET", ends_at=time.monotonic() + deadline, rules=rules, tls=tls, resolve=resolve, most=most)
     error = call.attempt(url, b"", {"Accept-Encoding": "identity"}, deadline)
@@ -210,8 +208,8 @@ def _in_words(problem: Exception) -> str:
 class _Call:
     """One request under one deadline.
 
-    `status` is the received status. `kept` has the first bytes of the body, up to `most`. `is_whole` is True if that is
-    the complete body.
+    `status` is the received status. `kept` has the first bytes of the body, up to `most`. `is_whole` is True if `kept`
+    has the complete body.
     """
 
     def __init__(

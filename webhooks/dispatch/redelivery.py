@@ -22,7 +22,7 @@ MOST_ATTEMPTS = 100
 def redeliver(delivery: Delivery, actor: str) -> Delivery:
     """Start a new series of eight attempts with the same body.
 
-    The first one is due at once. Return the updated delivery.
+    The first attempt of the series is due at once. Return the updated delivery.
 
     Earlier attempts are kept, and new attempts continue their numbers. The status becomes `pending`. An attempt in
     progress counts as the first of the new series. If the endpoint is disabled, the delivery waits until it is enabled.

@@ -47,8 +47,8 @@ def configure(
 ) -> Endpoint | None:
     """Apply `change` and return the endpoint.
 
-    If the merchant has no endpoint, create it with a secret. But if the change then has neither a URL nor event types,
-    create nothing and return None.
+    If the merchant has no endpoint, create one with a secret. But if the change has neither a URL nor event types for
+    the new endpoint, create nothing and return None.
 
     After a rotation, the previous secret also signs for 24 hours. The security log gets an entry (see `audit.note` for
     `request` and `actor`). Raises ApiError if the endpoint has a URL and the change omits `url`.

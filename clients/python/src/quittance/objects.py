@@ -237,7 +237,7 @@ class Refund(ApiObject):
 class PaymentRequest(ApiObject):
     """A payment request. `status` is `active`, `completed`, `expired` or `cancelled`.
 
-    Send the customer to `payment_url`. `payments` has the newest 20, and is None in lists and right after creation.
+    Send the customer to `payment_url`. `payments` has the newest 20 payments. In lists and after creation, it is None.
     """
 
     id: str
@@ -276,7 +276,7 @@ class PaymentRequest(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookConfiguration(ApiObject):
-    """This merchant's webhook endpoint. All fields are None if you have none.
+    """This merchant's webhook endpoint. All fields are None if you have no endpoint.
 
     The previous secret also signs events until `previous_secret_expires_at`.
     """
@@ -314,8 +314,8 @@ class OpenAmount(ApiObject):
 class PaymentLink(ApiObject):
     """A page where each customer gets a separate payment request. Share its `url`.
 
-    Either `amount`, `price` or `open_amount` is set. `payments_count` is the number of its requests that are completed,
-    or active and paid in part.
+    Either `amount`, `price` or `open_amount` is set. `payments_count` counts the link's payment requests that are
+    completed, or active and paid in part.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The service's URL and the secrets. Secrets are never arguments, because `ps` shows those."""
+"""The service's URL and the secrets. Secrets are never arguments, because `ps` shows arguments."""
 
 import argparse
 import os
