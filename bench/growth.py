@@ -199,7 +199,7 @@ def _used(database: Database) -> Any:
 
 
 def _prepare(database: Database) -> None:
-    """Make some rows due for the periodic tasks, as many as at the other sizes.
+    """Make some rows due for the periodic tasks, as many as in the other databases.
 
     Choose the rows that the calls request.
     """

@@ -10,7 +10,7 @@ _MOST = 2**53  # settings have no larger numbers than chain ids
 class Reader:
     """Reads settings and collects errors, until `exit_if_wrong`.
 
-    For an invalid value, it returns 0 or an empty text.
+    For an invalid setting, its methods return 0 or an empty text.
     """
 
     def __init__(self) -> None:

@@ -77,7 +77,7 @@ def web_environment(memory: Memory, at: Addresses) -> dict[str, str]:
 
 
 def write_settings(memory: Memory, at: Addresses, path: Path) -> None:
-    """Write the service's settings as a shell script. With it, you can run manage.py while the world runs."""
+    """Write the service's settings as a shell script. The script lets you run manage.py while the world runs."""
     _write_privately(
         path, (f"export {name}={shlex.quote(value)}" for name, value in _settings(memory, at).items())
     )
@@ -167,7 +167,7 @@ def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str
 
 
 def _write_privately(path: Path, lines: Iterable[str]) -> None:
-    """Replace the file by these lines. Only its owner can read it."""
+    """Replace the file's content by these lines. Only the file's owner can read the file."""
     draft = path.with_suffix(".new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

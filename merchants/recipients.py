@@ -33,7 +33,7 @@ def parse_recipient(text: str) -> tuple[str, str]:
 def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Problem | None:
     """Return None if a new request may pay this canonical address. Otherwise return the problem.
 
-    The list is cached and may be a second old. `require_allowed` checks it again under a lock.
+    The cached list may be a second old. `require_allowed` checks the current list under a lock.
     """
     allowed = _lists.get(merchant.pk)
     return None if not allowed or (chain_type, address) in allowed else _not_allowed(chain_type, address)

@@ -1,6 +1,6 @@
 """The outbox. An event is written in the same database transaction as the change that it describes.
 
-A merchant's events are committed in the order of their times. So a client that polls for newer events never misses one.
+A merchant's events are committed in the order of their times. So a client that polls for newer events misses no event.
 """
 
 import json

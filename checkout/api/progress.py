@@ -101,7 +101,7 @@ def is_paid_too_much(checkout: dict[str, Any]) -> bool:
 
 
 def is_whole_shown(checkout: dict[str, Any]) -> bool:
-    """Whether the page shows the paid amount instead of the requested one.
+    """Whether the page shows the paid amount instead of the requested amount.
 
     The paid amount is shown after an overpayment, even if the excess was refunded.
     """

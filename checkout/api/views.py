@@ -403,7 +403,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Response:
-        """Submit a transaction. The status is 201 for a new payment, and 200 for a known one."""
+        """Submit a transaction. The status is 201 for a new payment, and 200 if the payment already exists."""
         payment_request = find_request(id)
         body = validated(SubmitPaymentSerializer, request)
         chain = chain_of(body["chain_id"], active_only=False)

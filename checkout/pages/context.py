@@ -99,7 +99,7 @@ def _paid_payments(
 
 
 def shop_site(return_url: str | None) -> str | None:
-    """Return the origin of the shop's pages. Customers see it as the contact if the merchant has entered no contact."""
+    """Return the origin of the shop's pages. If the merchant has entered no contact, customers see this origin."""
     if not return_url:
         return None
     parts = urlsplit(return_url)
@@ -140,7 +140,7 @@ def _offered_chains(payment_request: PaymentRequest) -> list[Chain]:
 
 
 def wording_of(chain: Chain) -> Wording:
-    """Return the texts of the chain's family. If the family is no longer installed, return neutral ones."""
+    """Return the texts of the chain's family. If the family is no longer installed, return neutral texts."""
     return chain.family.wording if chain.is_installed else Wording(sign_method="")
 
 
@@ -192,7 +192,7 @@ def shown(
 
 
 def embed_origins(merchant: Merchant) -> list[str]:
-    """Return the origins that may embed the merchant's pages. If embedding is switched off, there are none."""
+    """Return the origins that may embed the merchant's pages. If embedding is switched off, return an empty list."""
     return merchant.embed_origins if is_on(Feature.EMBEDDING) else []
 
 

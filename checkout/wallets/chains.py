@@ -1,4 +1,4 @@
-"""Select the chains on which to look up a wallet: those of the family of the wallet's address."""
+"""Select the chains on which to look up a wallet. The wallet's address and these chains are of the same family."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ _KRAKENS_CODES = {"XBT": "BTC"}
 def create_app(market: Market, write: Callable[[Positions], None]) -> Flask:
     """Create the application.
 
-    After a change of the switches, it calls `write` to update the price feeds on the chain.
+    After a change of the switches, the application calls `write` to update the price feeds on the chain.
     """
     app = Flask(__name__)
 

@@ -14,7 +14,7 @@ from demo.services.process import Child, ServiceError, free_port, require_free, 
 
 VERSION = "1.5.0"
 CHAIN_ID = 900_000_000_001
-"""Our own number, for the local cluster only; the public clusters have the numbers of LI.FI."""
+"""Our own chain id for the local cluster. For the public clusters, the service uses LI.FI's chain ids."""
 NETWORK = "local"
 SLOT_MS = 400
 """The same value as on the public clusters."""

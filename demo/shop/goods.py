@@ -16,7 +16,7 @@ class Good:
     currency: str = ""
     """The currency of the price, or empty for the shop's token. A currency is converted when the order is paid."""
     at_kiosk: bool = False
-    """Sold by the kiosk across the harbour, which is paid on a chain of its own."""
+    """Sold by the kiosk across the harbour. Customers pay the kiosk on another chain."""
 
 
 GOODS = {

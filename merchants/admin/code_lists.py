@@ -207,7 +207,7 @@ class CodeListPages(portal.ShowsMore):
             with transaction.atomic():
                 addresses.remove(merchant, (entry.chain_type, entry.address), request)
                 self.log_change(request, merchant, addresses.log_of_removing.format(entry.address))
-        except LookupError as error:  # Another user removed it at the same time.
+        except LookupError as error:  # Another user removed the address at the same time.
             messages.info(request, str(error))
             return
         messages.success(request, addresses.removed.format(entry.address))

@@ -384,7 +384,7 @@ class ApiKeyAdmin(
         }
         response = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
         response["Cache-Control"] = "no-store"
-        # The CSRF check needs the form's origin. With a stricter policy, browsers don't send it.
+        # The CSRF check needs the form's origin. With a stricter policy, browsers would not send the origin.
         response["Referrer-Policy"] = "same-origin"
         return response
 

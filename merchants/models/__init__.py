@@ -142,8 +142,8 @@ class ContractRecipient(models.Model):
     """A contract recipient. The merchant has confirmed that it controls this address on every chain of the family.
 
     Without this confirmation, the contract can't be the recipient of a deposit address. The reason: if a customer sends
-    money to a deposit address on the wrong chain, it goes to the recipient's address on that chain. Change rows only
-    through `merchants.recipients`, which writes the security log.
+    money to a deposit address on the wrong chain, the money goes to the recipient's address on that chain. Change rows
+    only through `merchants.recipients`, which writes the security log.
     """
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="contract_recipients")

@@ -127,7 +127,7 @@ class TwoFactorView(RedirectURLMixin, View):
         context = {**self.site.each_context(self.request), "next": self.get_redirect_url(), **context}
         response = TemplateResponse(self.request, template, context)
         response["Cache-Control"] = "no-store"
-        # The CSRF check needs the form's origin. With a stricter policy, browsers don't send it.
+        # The CSRF check needs the form's origin. With a stricter policy, browsers would not send the origin.
         response["Referrer-Policy"] = "same-origin"
         return response
 

@@ -101,6 +101,6 @@ class InvitationView(View):
         context = {**self.site.each_context(request), **context}
         response = TemplateResponse(request, "admin/invitation.html", context, status=status)
         response["Cache-Control"] = "no-store"
-        # The CSRF check needs the form's origin. With a stricter policy, browsers don't send it.
+        # The CSRF check needs the form's origin. With a stricter policy, browsers would not send the origin.
         response["Referrer-Policy"] = "same-origin"
         return response

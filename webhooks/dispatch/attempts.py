@@ -28,7 +28,7 @@ class Outcome:
 def store_results(outcomes: Sequence[Outcome]) -> int:
     """Store the results of attempts whose leases are still held. Return how many results were stored.
 
-    After a failed attempt, `retry_schedule` sets the time of the next one. The eighth attempt of a series is the last.
+    After a failed attempt, `retry_schedule` sets the time of the next attempt. A series ends after eight attempts.
     """
     with transaction.atomic():
         made = _attempts_made(outcomes)

@@ -123,7 +123,7 @@ class Dispatcher:
                     # Close the connection while it is idle, because the database may fail over before its next use.
                     connections.close_all()
             except Exception:
-                # The leases of these deliveries expire. Then they are leased again.
+                # The leases of these deliveries expire. Then the deliveries are leased again.
                 logger.exception("webhook deliveries could not be leased or stored")
                 connections.close_all()
             if is_last:

@@ -117,9 +117,8 @@ def post(
 ) -> Answer:
     """POST `body`. Return the result within `deadline` seconds, even if the receiver hangs.
 
-    `tls` has the trusted certificates. By default, they are those of the public authorities. `resolve` returns the
-    addresses of a host name. By default, it is the system's resolver. Raises Busy if too many threads of a web process
-    are sending.
+    `tls` has the trusted certificates (default: those of the public authorities). `resolve` returns the addresses of a
+    host name (default: the system's resolver). Raises Busy if too many threads of a web process are sending.
     """
     with waiting_for("receivers", at_once=_MOST_TESTS_AT_ONCE, queues=False):
         return _post(url, body, headers, rules=rules, deadline=deadline, tls=tls, resolve=resolve)

@@ -66,7 +66,7 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
 def redeliver_failed(merchant: Merchant, since: datetime, actor: str, *, type_: str | None = None) -> int:
     """Start a new series for each delivery that failed since `since`. Return how many were started.
 
-    Test events are not sent again. One call starts at most 10,000 deliveries. Call again for the next ones. Raises
+    Test events are not sent again. One call starts at most 10,000 deliveries. Call again to start more. Raises
     ApiError `webhook_not_configured` if there is no URL.
     """
     failed = Delivery.objects.filter(

@@ -32,7 +32,7 @@ UNCHANGED = Unchanged.UNCHANGED
 class Change:
     """A validated change of an endpoint. Omitted settings keep their values.
 
-    If `url` is None, the URL is removed. `url` can be omitted only if the endpoint has none. If `enabled_events` is
+    If `url` is None, the URL is removed. `url` can be omitted only if no URL is set. If `enabled_events` is
     None, the default types are restored.
     """
 
@@ -94,7 +94,7 @@ def configure(
 
 
 def rotate_secret(merchant: Merchant, *, request: HttpRequest) -> str:
-    """Rotate the secret of an existing endpoint. Return the new secret. The previous one also signs for 24 hours."""
+    """Rotate the secret of an existing endpoint, and return the new secret. The old secret also signs for 24 hours."""
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().get(merchant=merchant)
         _rotate(endpoint)

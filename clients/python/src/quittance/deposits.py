@@ -105,8 +105,8 @@ def build_sweep(
     """Return the unsigned transaction that sweeps each asset. The transaction first deploys forwarders that don't exist
     yet.
 
-    Each sweep is a deposit and a token's contract, or "" for the native coin. Any account may send the transaction.
-    Send it on the chain with the money. Raises ValueError for an empty list, or for deposits of several factories.
+    Each sweep is a deposit and a token's contract, or "" for the native coin. Any account may send the transaction. It
+    must be sent on the chain that has the money. Raises ValueError for an empty list, or for several factories.
     """
     factories = {deposit.factory for deposit, _ in sweeps}
     if len(factories) != 1:

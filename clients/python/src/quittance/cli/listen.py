@@ -200,7 +200,7 @@ def _local_url(text: str) -> str:
 
 @contextmanager
 def _until_interrupted() -> Iterator[threading.Event]:
-    """Yield an event. The first Ctrl-C or TERM sets it. A second one interrupts immediately."""
+    """Yield an event. The first Ctrl-C or TERM sets the event. Ctrl-C after that interrupts immediately."""
     stop = threading.Event()
 
     def stop_soon(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's interface
