@@ -6,9 +6,9 @@ The tokens are real contracts on a local chain, and the wallet has some of them.
 measurement, because its first lookup also queries heads and chain ids. These extra queries should not count. A proxy
 before each node counts the HTTP requests.
 
-The floor is measured in the same run. To measure it, a loop repeats the client's requests as bare JSON-RPC on one
-connection, and only parses the responses. Two other times are printed to compare: the fastest possible query (one
-`eth_getBalance`), and a client that queries each token separately, in batches of 100.
+The floor (the least possible time) is measured in the same run. To measure it, a loop repeats the client's requests as
+bare JSON-RPC on one connection, and only parses the responses. Two other times are printed to compare: the fastest
+possible query (one `eth_getBalance`), and a client that queries each token separately, in batches of 100.
 """
 
 import os

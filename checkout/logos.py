@@ -75,7 +75,7 @@ def cached_token_logo(token: Token) -> Logo | None:
 
 
 def fetch_token_logo(token: Token) -> Logo:
-    """Fetch the token's logo from the providers' lists, and cache it. If they have none, cache an empty logo."""
+    """Fetch the token's logo from the providers' lists, and cache it. If no list has a logo, cache an empty logo."""
     url = _listed_url(token)
     return _fetch(url) if url else Logo("", b"")
 

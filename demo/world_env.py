@@ -106,8 +106,8 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "LIFI_API_URL": at.aggregator,
         "LIFI_API_KEY": "",  # the local world must not use a real key
         "ROUTING_QUOTE_LIMIT": "off",
-        # Other sources return lists of rates, which the service caches for half a minute. They are left out, so that
-        # the rate sources' switches take effect at once.
+        # Only sources without lists of rates: the service caches a list for half a minute, and a change of a switch
+        # should take effect at once.
         "RATE_SOURCES": "feeds,coinbase,kraken",
         "RATE_URL_COINBASE": at.rates,
         "RATE_URL_KRAKEN": at.rates,

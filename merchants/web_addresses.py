@@ -48,9 +48,9 @@ def parse_web_address(text: str, *, allow_http: bool) -> str:
 def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
     """Return the parts of `text`. Raises ValueError with a message for the merchant.
 
-    Rejects schemes other than https (with `allow_http`, also http is valid), more than 2,048 characters, credentials,
-    whitespace, control characters, invalid hosts, and ports outside 1 to 65535. Rejects backslashes too, because
-    parsers differ on them.
+    Rejects schemes other than https (and http, with `allow_http`), more than 2,048 characters, credentials, whitespace,
+    control characters, invalid hosts, and ports outside 1 to 65535. Rejects backslashes too, because parsers differ on
+    them.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"The URL has {len(text):,} characters; at most {MAX_LENGTH:,} are accepted.")

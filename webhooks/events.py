@@ -75,7 +75,7 @@ def record_event(
 
 
 def record_events(new: Sequence[NewEvent]) -> list[Event | None]:
-    """Write several events and their deliveries, as `record_event` does for one.
+    """Write several events and their deliveries, as `record_event` does for one event.
 
     The events of a merchant get times in the order of the list. For an event that already exists, the result contains
     None.

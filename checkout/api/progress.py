@@ -117,7 +117,7 @@ def is_whole_shown(checkout: dict[str, Any]) -> bool:
 def is_extra_from_conversion(checkout: dict[str, Any]) -> bool:
     """Whether the customer overpaid only because a swap delivered more than expected.
 
-    That is so if the newest payment is a swap, and the other payments didn't pay the request in full.
+    This is the case if the newest payment is a swap, and the other payments didn't pay the request in full.
     """
     paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
     if not paid or paid[0]["type"] != Payment.Type.SWAP:

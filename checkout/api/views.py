@@ -85,7 +85,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         answer_headers={200: ["ETag"], 304: ["ETag"]},
     )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """Return the checkout, or 304 if its ETag matches."""
+        """Return the checkout, or 304 if the client already has this version (ETag)."""
         checkout = checkout_object(find_request(id))
         etag = details_etag(checkout)
         if etag in (

@@ -30,7 +30,7 @@ def wallet_link(request: PaymentRequest, *, is_plain: bool = False) -> str:
 
 
 def binds(request: PaymentRequest) -> bool:
-    """Whether transfers by the link contain the request's reference. Such transfers are bound to the request."""
+    """Whether transfers by the link contain the request's reference, which binds them to the request."""
     links = _links(request)
     return links is not None and links.bind and request.references
 

@@ -46,6 +46,7 @@ def create_by_form(link: PaymentLink, request_id: uuid.UUID | None, amount: int 
     """Create a payment request with this id. If the id is taken, the form was sent before.
 
     In that case, return the earlier request if it can still be paid, or create a request with a new id.
+
     Raises ApiError: `link_inactive`, `recipient_not_allowed`, `rate_unavailable` or `service_unavailable`.
     """
     require_offered(link.token)

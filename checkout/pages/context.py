@@ -234,7 +234,7 @@ def _is_payable(payment_request: PaymentRequest, state: str) -> bool:
 
 
 def _warning_context(payment_request: PaymentRequest, payments: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the payments that need a warning. `is_provable` is True if the sender can prove to have sent the payment.
+    """Return the payments that need a warning. `is_provable` is True if the sender can sign a proof.
 
     The customer can still pay, because everyone with the link may have submitted these transactions.
     """

@@ -56,7 +56,7 @@ def no_quote(code: str, tool: Tool) -> Failure:
 
 
 def failure(fault: str, positions: Positions) -> Failure | None:
-    """Return the error that the switch selects. Return None if its position is not an error."""
+    """Return the error that the switch selects. Return None if the switch doesn't select an error."""
     match fault:
         case "no_quote":
             return no_quote(positions.tool_error, BRIDGE)

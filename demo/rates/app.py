@@ -1,4 +1,4 @@
-"""APIs for the last trades, in the formats of Coinbase Exchange and Kraken, and the switches."""
+"""APIs for the last trades, in the formats of Coinbase Exchange and Kraken, and an API for the switches."""
 
 from collections.abc import Callable
 from dataclasses import asdict

@@ -40,7 +40,7 @@ def deploy_feeds(rpc_url: str) -> None:
 
 
 def write_feeds(rpc_url: str, positions: Positions, *, now: float | None = None) -> None:
-    """Write the prices that the switches select to the feeds. Raises ChainRefusal."""
+    """Write prices to the feeds, as the switches select. Raises ChainRefusal."""
     with _one_writer:
         _write(rpc_url, positions, time.time() if now is None else now)
 

@@ -23,7 +23,7 @@ _SCRIPT = Path(__file__).with_name("surfnet.js")
 
 @dataclass(frozen=True)
 class Surfnet:
-    """A running chain, with its endpoints for JSON-RPC and WebSocket. Batches work."""
+    """A running chain, with its endpoints for JSON-RPC (also in batches) and WebSocket."""
 
     url: str
     ws_url: str

@@ -70,7 +70,7 @@ class AddressList:
 
     - `rows`: the name of the Merchant attribute that has the list's rows.
     - `entry`, `label`: the name and the label of the form field for the row to remove.
-    - `action`: the name of the change in the message that it requires a code.
+    - `action`: the name of the change, for the message that the change requires a code.
     - `adding`, `removing`: the URL names of the two pages.
     - `template`: the template with the links to the two pages.
     - `add`: returns False if another user has added the address at the same time.

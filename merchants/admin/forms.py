@@ -33,7 +33,7 @@ OVERLAPS = {
 
 
 class ChoosesMerchant(_Form):
-    """Mixin for a form with a lookup field `merchant`. List it first."""
+    """Mixin for a form with a lookup field `merchant`. Make it the first base class."""
 
     def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
         """Drop an invalid merchant ID, because the lookup field would raise an error for it."""
@@ -134,7 +134,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
 class OnceForm(forms.Form):
     """A form that takes effect once. A reload or a double click has no effect.
 
-    Store the form's id and its effect in the same transaction.
+    Store the form's id and the form's effect in the same database transaction.
     """
 
     form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)

@@ -60,7 +60,7 @@ class PasswordForm(forms.Form):
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 class InvitationView(View):
-    """A GET must not use up the link, because mail scanners and previews open it."""
+    """The page of the link. A GET must not use up the link, because mail scanners and previews open it."""
 
     site: "AdminSite" = None  # type: ignore[assignment]  # given by `as_view`
 

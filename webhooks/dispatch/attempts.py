@@ -18,7 +18,7 @@ from webhooks.models import Delivery, Endpoint
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of an attempt, with the `claim` under which it was made."""
+    """The result of an attempt, with the `claim` that leased the delivery."""
 
     claim: Claim
     answer: Answer

@@ -241,7 +241,7 @@ class _Call:
         return ""
 
     def run(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
-        """Make the request over an idle connection, or over a new one if there is none.
+        """Make the request over an idle connection. If there is none, open a new connection.
 
         A receiver may close an idle connection at the moment of its reuse. So if an idle connection breaks before a
         response arrives, the request is sent again over a new connection.

@@ -1,4 +1,4 @@
-"""Send deliveries again. A merchant requests it by API, or a user in the portal."""
+"""Send deliveries again, when a merchant requests this by API, or a user requests it in the portal."""
 
 import logging
 from datetime import datetime
@@ -64,7 +64,7 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
 
 
 def redeliver_failed(merchant: Merchant, since: datetime, actor: str, *, type_: str | None = None) -> int:
-    """Start a new series for each delivery that failed since `since`. Return how many were started.
+    """Start a new series for each delivery that failed since `since`. Return how many series were started.
 
     Test events are not sent again. One call starts at most 10,000 deliveries. Call again to start more. Raises
     ApiError `webhook_not_configured` if there is no URL.

@@ -91,7 +91,7 @@ def compute_address(
 def recipient_of(init_code: str) -> str:
     """Return the recipient in this init code. The forwarder can send to no other address.
 
-    Raises ValueError if it is not the code of a forwarder. In that case, don't send money to the address.
+    Raises ValueError if `init_code` isn't that of a forwarder. In that case, don't send money to the address.
     """
     code = _bytes(init_code, "init_code")
     if len(code) != len(_INIT_CODE) + 32 or not code.startswith(_INIT_CODE + bytes(12)):
@@ -105,8 +105,8 @@ def build_sweep(
     """Return the unsigned transaction that sweeps each asset. The transaction first deploys forwarders that don't exist
     yet.
 
-    Each sweep is a deposit and a token's contract, or "" for the native coin. Any account may send the transaction. It
-    must be sent on the chain that has the money. Raises ValueError for an empty list, or for several factories.
+    Each sweep is a deposit and a token's contract, or "" for the native coin. Any account may send the transaction.
+    Use the chain that has the money. Raises ValueError for an empty list, or for deposits of several factories.
     """
     factories = {deposit.factory for deposit, _ in sweeps}
     if len(factories) != 1:

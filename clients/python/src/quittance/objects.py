@@ -39,7 +39,7 @@ class ApiObject:
             raise APIError(message) from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON of the response, with unknown fields."""
+        """Return the JSON of the response, including fields that this version doesn't know."""
         return self._answer
 
 
@@ -165,9 +165,9 @@ class Value(ApiObject):
 class Payment(ApiObject):
     """A transaction that pays a payment request. `status` is `pending`, `processing`, `completed` or `failed`.
 
-    `status_detail` is a sentence for display. `amount` is in the paid token, and `amount_received` in the requested
-    one. Unknown amounts are None. If native coin arrived at the deposit address, `transaction_hash` is None until the
-    hash is submitted.
+    `status_detail` is a sentence for display. `amount` is in the paid token, and `amount_received` is in the requested
+    token. Unknown amounts are None. If native coin arrived at the deposit address, `transaction_hash` is None until
+    the hash is submitted.
     """
 
     id: str

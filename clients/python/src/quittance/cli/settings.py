@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:
-    """Add the option of every command that lists objects."""
+    """Add the option `--limit`, which every command that lists objects has."""
     parser.add_argument("--limit", type=int, default=20, help="maximum number to list (default: 20)")
 
 

@@ -16,7 +16,7 @@ _PATH = "/api/refunds"
 class Refunds:
     """The merchant's refunds: money that goes back to customers. You sign each one with your own wallet.
 
-    Changes require the permission `create_refunds`. Any key can read.
+    Changes require the permission `create_refunds`. Any key can read refunds.
     """
 
     def __init__(self, transport: Transport) -> None:
