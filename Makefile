@@ -30,7 +30,7 @@ HAPPY_PATHS := \
 BUILDS := checkout/frontend demo/wallet contracts clients/typescript
 BUILT := checkout/static/checkout checkout/brotli demo/wallet/dist demo/contracts/artifacts.json chains/families/evm/deposits/contracts.json chains/families/evm/deposits/rehearsal.json
 
-# As in production, so that `check --deploy` checks what will be deployed.
+# Settings as in production, so that `check --deploy` checks the settings of a deployment.
 PRODUCTION := DEBUG=False ENVIRONMENT=production ALLOWED_HOSTS=pay.example.com \
 	BASE_URL=https://pay.example.com CHECKOUT_URL=https://pay.example.com
 
@@ -72,7 +72,7 @@ test-all: $(INSTALLED)
 	@$(MAKE) test
 	@$(MAKE) test-slow
 
-# What `make test` leaves out.
+# The tests that `make test` leaves out.
 test-slow: $(INSTALLED)
 	@$(MAKE) fresh
 	@$(MAKE) browser
@@ -109,7 +109,7 @@ bench-scale: $(INSTALLED)
 properties: $(INSTALLED)
 	@$(BIN)/python -m tests.integration.properties.run
 
-# The script that draws diagrams comes from npm; nothing is loaded from elsewhere when the site is read.
+# The script that draws diagrams comes from npm. The site serves it, so readers' browsers contact no other site.
 docs: $(INSTALLED) website/node_modules/installed
 	@$(BIN)/python -m website
 
@@ -126,7 +126,7 @@ restore-drill: $(INSTALLED)
 upgrade-drill: $(INSTALLED)
 	@$(BIN)/python -m tests.integration.operations.drills.upgrade
 
-# The tools have an environment of their own: what they need is no part of the product.
+# The audit tools have a separate environment, because the product doesn't need their packages.
 AUDIT := .local/audit/installed
 
 audit: $(INSTALLED) $(AUDIT)
@@ -135,7 +135,7 @@ audit: $(INSTALLED) $(AUDIT)
 sbom: $(INSTALLED) $(AUDIT)
 	@$(BIN)/python -m audit sbom
 
-# The prover has an environment of its own as well.
+# The prover has a separate environment too.
 PROOF := .local/proof/installed
 
 prove: $(INSTALLED) $(PROOF) contracts/node_modules/installed
@@ -171,14 +171,14 @@ frontend: $(addsuffix /node_modules/installed,$(BUILDS))
 		$(NPM) --prefix $$folder run --silent build || exit 1; \
 	done
 
-# The committed builds match their sources.
+# Check that the committed builds match their sources.
 fresh: frontend
 	@git diff --exit-code --stat -- $(BUILT) || { \
 		echo "The built files above don't match their sources: commit them as they are now."; exit 1; }
 	@new=$$(git ls-files --others --exclude-standard -- $(BUILT)); \
 	[[ -z $$new ]] || { echo "Built, but not committed: $$new"; exit 1; }
 
-# The browser tests use the system's Chromium, else Playwright's.
+# The browser tests use the system's Chromium. If there is none, install Playwright's.
 browser: $(INSTALLED)
 	@for name in chromium chromium-browser google-chrome; do \
 		if command -v $$name >/dev/null; then exit 0; fi; \
@@ -187,7 +187,7 @@ browser: $(INSTALLED)
 	$(BIN)/playwright install chromium || \
 		echo "There is no Chromium, and Playwright's could not be installed: the browser tests will be skipped."
 
-# The documentation shows what the tests see.
+# Take the documentation's pictures of the product.
 pictures: $(INSTALLED)
 	@$(MAKE) browser
 	$(BIN)/python -m tests.gallery

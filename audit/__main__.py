@@ -25,7 +25,7 @@ NPM_FOLDERS = (
     "tests/support/walletconnect/phone",
     "website",
 )
-# The parts that operators deploy, and the parts that merchants install.
+# The folders of the npm packages that operators deploy or merchants install.
 SHIPPED = ("checkout/frontend", "clients/typescript")
 _UNREACHABLE = (
     "{name}: the advisory database can't be reached, so nothing is known about these packages. "

@@ -52,7 +52,7 @@ Say = Callable[[str], None]
 def generate(size: Size, say: Say, *, vacuum: bool = True) -> None:
     """Fill an empty, migrated database.
 
-    `say` receives the progress. VACUUM can't run in a transaction, so switch `vacuum` off there.
+    `say` receives the progress. Inside a transaction, pass `vacuum=False`, because VACUUM can't run there.
     """
     began = time.perf_counter()
     call_command("load_catalogue", CATALOGUE, verbosity=0)
@@ -203,7 +203,7 @@ def _tables(size: Size) -> list[_Table]:
 
 
 def _partition_the_past(days: int) -> None:
-    """Replace each partition for the past by weekly ones, as in a service that has run for months."""
+    """Replace each partition for the past by weekly partitions, as in a service that has run for months."""
     with connection.cursor() as cursor:
         for partition in partitions():
             if not partition.name.endswith("_first"):
@@ -225,7 +225,7 @@ def _merchant(random: str, size: Size) -> str:
 
 
 def _requests(size: Size) -> str:
-    """Generate requests, more of them each week, and varying by weekday. Most are paid within a minute or two."""
+    """Generate requests. Their number grows each week and depends on the weekday. Most are paid within two minutes."""
     tokens = Token.objects.filter(is_active=True).count()
     return f"""
         WITH merchants AS MATERIALIZED (SELECT array_agg(id ORDER BY name) AS ids FROM merchants_merchant),
@@ -404,7 +404,7 @@ def _fill(
 
 
 def _help_the_next(name: str) -> None:
-    """Create or drop temporary indexes, with which the statements for the next tables find these rows fast."""
+    """Create or drop temporary indexes, so that the statements for the next tables find these rows fast."""
     needed = {
         "requests": "CREATE INDEX bench_number ON payments_paymentrequest ((substr(external_id, 7)::bigint));"
         "CREATE INDEX bench_order ON payments_paymentrequest (external_id); ANALYZE payments_paymentrequest",
@@ -438,9 +438,9 @@ def _literal(field: models.Field[Any, Any], value: Any) -> str:
 
 
 def _drop_indexes() -> list[str]:
-    """Drop the plain indexes of the large tables. Return the statements that build them.
+    """Drop the plain indexes of the large tables. Return the statements that create the indexes again.
 
-    It is much faster to build them after the rows exist.
+    Creating an index is much faster after the rows exist.
     """
     tables = [
         model._meta.db_table

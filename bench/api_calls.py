@@ -2,11 +2,11 @@
 
 `python -m demo.services python -m bench.api_calls [SECONDS] [CALL…]`. Both servers run all the time, as in production
 (`config/gunicorn.py`). The clients call them by turns, so that a busy machine slows down both. The bare views are in
-`bench/floor`. They have no middleware, authentication and limits. If a call needs the database, its bare view executes
+`bench/floor`, and have no middleware, authentication or limits. If a call needs the database, its bare view executes
 one SQL statement.
 
-For each call, it prints responses per second, CPU per response of all web processes, latency, and the ratio of the two
-rates.
+For each call, the benchmark prints responses per second, CPU per response of all web processes, and latency. It also
+prints the call's rate divided by the bare view's rate.
 """
 
 import http.client
@@ -75,7 +75,7 @@ class Server:
 
 @contextmanager
 def running(module: str) -> Iterator[Server]:
-    """Run the web process with these settings."""
+    """Run the web process with `module` as its settings module."""
     port = free_port()
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": module, "PORT": str(port)}
     command = [sys.executable, "-m", "config.server", "--config", "config/gunicorn.py"]
@@ -230,7 +230,7 @@ def main(seconds: float, names: Sequence[str]) -> None:
 
 
 def _compare(call: Call, requests: Sequence[Request], ours: Server, bare: Server, seconds: float) -> None:
-    load(ours, requests, 0.5, call.status)  # warm
+    load(ours, requests, 0.5, call.status)  # a warm-up, not measured
     load(bare, call.floor, 0.5, call.floor_status)
     product, floor = Sum(), Sum()
     for _ in range(ROUNDS):

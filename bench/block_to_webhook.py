@@ -31,7 +31,7 @@ from bench.api_calls import SETTINGS
 IN_FLIGHT = 50
 # The service sends at most five deliveries to a merchant at a time, so there are several merchants.
 MERCHANTS = 10
-# There are enough confirmations to submit all 50 payments before the block with the last confirmation.
+# So many confirmations leave enough time to submit all 50 payments before the last confirmation.
 CONFIRMATIONS = 6
 ROUNDS = 6
 _ASK_SECONDS = 0.004
@@ -122,7 +122,7 @@ def main(rounds: int) -> None:
             local.rpc("evm_setIntervalMining", 1)
             processes = [_start("worker", folder), _start("beat", folder)]
             blocks = _Blocks(running.url)
-            _round(merchants, usdc, local, blocks, receiver)  # the processes are still starting
+            _round(merchants, usdc, local, blocks, receiver)  # not measured: the processes are still starting
             waits = [wait for _ in range(rounds) for wait in _round(merchants, usdc, local, blocks, receiver)]
             floor = _floor(merchants[0], usdc, local, blocks, receiver)
             blocks.stop()

@@ -4,8 +4,8 @@
 
 The product runs as in production: gunicorn, with collected and compressed static files. DevTools slows down the CPU (4
 times) and the network. The first network is slow 4G as in Lighthouse: 562.5 ms for each request, 1.44 Mbit/s down. The
-second one is weak: 400 ms, 400 kbit/s. Each load begins with an empty cache. The floor is a page of two lines without
-style and script. The floor is measured in the same run under the same conditions. The medians and their ratio are
+second one is weak: 400 ms, 400 kbit/s. Each load begins with an empty cache. The bare page (the floor) has two lines,
+and no style or script. It is measured in the same run under the same conditions. The medians and their ratio are
 printed.
 
 Two pages are measured: for a payment on an EVM chain, and for one on Solana. For Solana wallets, the page loads another
@@ -58,7 +58,7 @@ _LARGEST_PAINT = """() => new Promise((resolve) => new PerformanceObserver((list
 }).observe({ type: "largest-contentful-paint", buffered: true }))"""
 
 _FIRST_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
-# The script has finished its search for wallets.
+# JavaScript that returns true when the page's script has finished its search for wallets.
 _SETTLED = "() => !document.querySelector('.skeleton__wallet')"
 
 

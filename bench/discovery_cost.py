@@ -6,9 +6,9 @@ The tokens are real contracts on a local chain, and the wallet has some of them.
 measurement, because its first lookup also queries heads and chain ids. These extra queries should not count. A proxy
 before each node counts the HTTP requests.
 
-The floor is measured in the same run. To measure it, a loop repeats the client's requests as bare JSON-RPC on one
-connection, and only parses the responses. Two other times are printed to compare: the fastest possible query (one
-`eth_getBalance`), and a client that queries each token separately, in batches of 100.
+The floor (the least possible time) is measured in the same run. To measure it, a loop repeats the client's requests as
+bare JSON-RPC on one connection, and only parses the responses. Two other times are printed to compare: the fastest
+possible query (one `eth_getBalance`), and a client that queries each token separately, in batches of 100.
 """
 
 import os
@@ -42,7 +42,7 @@ _ENDLESS_LOOP = "0x5b5f56"
 
 @dataclass(frozen=True)
 class Cost:
-    """One lookup: the number of HTTP requests and the duration. `floor` is their duration without the client."""
+    """One lookup: the number of HTTP requests and their duration. `floor` is the duration without the client."""
 
     round_trips: int
     seconds: float
@@ -82,7 +82,7 @@ def main(count: int) -> None:
 
 
 def place_tokens(local: Any, count: int) -> list[str]:
-    """Deploy this many copies of a token. The payer has a balance in HELD of these tokens. Return their addresses."""
+    """Deploy `count` copies of a token, and return their addresses. The payer gets a balance in HELD of the copies."""
     from demo.contracts import deploy
 
     tokens = _place(local, "0x70ce", count, local.rpc("eth_getCode", local.usdc, "latest"))

@@ -1,4 +1,4 @@
-"""Measure whether a merchant with 100,000 pending payments, or a chain that hangs, delays the payments of others.
+"""Measure whether a merchant with 100,000 pending payments, or a chain that hangs, delays other payments.
 
 `python -m demo.services python -m bench.fairness [PENDING]`, about a minute and a half.
 

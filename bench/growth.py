@@ -5,8 +5,8 @@
 A larger database has a longer history, but the same number of requests per day. A request has at most one payment, its
 history, and two events with deliveries and attempts. All events are from the last 29 days.
 
-There is one database for each size, all on one server. Each operation is measured in the databases by turns. So if the
-machine is busy, all sizes are slow. Calls are made with Django's test client in this process, without a network. The
+There is one database for each size, all on one server. Each operation is measured in the databases by turns. So a busy
+machine slows down all sizes equally. Calls are made with Django's test client in this process, without a network. The
 periodic tasks find the same number of due rows at each size. The tasks' changes are rolled back.
 """
 
@@ -62,7 +62,7 @@ Operation = Callable[[Database], object]
 def main(arguments: argparse.Namespace) -> int:
     """Fill the databases, measure, and print.
 
-    Return 1 if an operation is over 1.2 times as slow as at the smallest size.
+    Return 1 if an operation takes more than 1.2 times as long as at the smallest size.
     """
     sizes = [size for size in arguments.sizes if size <= arguments.scale]
     needed, free = sum(sizes) * BYTES_PER_REQUEST, shutil.disk_usage("/tmp").free  # noqa: S108 - where it is
@@ -199,7 +199,7 @@ def _used(database: Database) -> Any:
 
 
 def _prepare(database: Database) -> None:
-    """Make some rows due for the periodic tasks, as many as at the other sizes.
+    """Make some rows due for the periodic tasks, as many as in the other databases.
 
     Choose the rows that the calls request.
     """

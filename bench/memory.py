@@ -1,8 +1,8 @@
 """Measure the memory of the web, worker and beat processes. The processes run as in the Procfile. They handle some work
 before the measurement.
 
-`python -m demo.services python -m bench.memory`. Memory is PSS: if n processes share a page of memory, each counts 1/n
-of it.
+`python -m demo.services python -m bench.memory`. Memory is PSS: if n processes share a page of memory, each process
+counts 1/n of the page.
 """
 
 import http.client

@@ -3,9 +3,10 @@
 `make bench`, or `python -m demo.services python -m bench.verification_cost [PAYMENTS]`.
 
 The payments are real transactions on a local chain. Each is in a separate block, which is the most expensive case,
-because each block must be queried. A proxy before the node counts the HTTP requests. The floor is measured in the same
-run. The floor sends the engine's own calls again as batches of bare JSON-RPC on one connection, and only parses the
-responses.
+because each block must be queried. A proxy before the node counts the HTTP requests.
+
+The floor (the least possible time) is measured in the same run. To measure it, a loop sends the engine's own calls
+again as batches of bare JSON-RPC on one connection, and only parses the responses.
 """
 
 import os

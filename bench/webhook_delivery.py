@@ -1,6 +1,6 @@
-"""Measure webhook delivery, and whether failing endpoints delay the others.
+"""Measure webhook delivery, and whether failing endpoints delay deliveries to other endpoints.
 
-Compare it with a bare loop of signed posts.
+The result is compared with a bare loop of signed posts (the floor).
 
 `make bench`, or `python -m demo.services python -m bench.webhook_delivery [DELIVERIES]`.
 

@@ -2,8 +2,8 @@
 enough.
 
 `POST /fast/...` responds immediately, `POST /hang/...` after ten seconds. `GET /report` returns, for each event id, the
-milliseconds from the time `sent` in its body to its arrival. After that, it deletes these times. As soon as the
-receiver listens, it prints its port.
+milliseconds from the time `sent` in its body to its arrival. After that, the receiver deletes these times. As soon as
+the receiver listens, it prints its port.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 def query_all(
     chains: Iterable[Chain], query_chain: Callable[[Chain], Result], *, within_seconds: float, about: str
 ) -> dict[Chain, Result]:
-    """Return the results of the chains, in order.
+    """Return the results by chain, in the order of `chains`.
 
     A chain that fails or times out is logged and left out. If too many calls of this process are waiting already, no
     chain is queried, and the result is empty. `about` describes the query in the log, such as "a wallet's balances".

@@ -15,7 +15,7 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 from django.templatetags.static import static
 
 _BUILT = Path(__file__).parent / "static" / "checkout"
-# Scripts that a tag with its own digest loads, or that shops load.
+# Scripts that the import map doesn't need: a tag with its own digest loads them, or shops' pages load them.
 _NOT_IMPORTED = ("checkout.js", "proof.js", "quittance.js", "sheet.js", "sweep.js")
 
 

@@ -28,7 +28,7 @@ _FOLDER = Path(__file__).parent / "messages"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # Messages that the checkout's script doesn't use. `quittance.js` contains the messages in `shop.`.
 _NOT_FOR_THE_SCRIPT = ("page.", "shop.", "refund.")
-# On the page of a refund, a message with this prefix replaces the one without it.
+# On the page of a refund, a message with this prefix replaces the message without the prefix.
 _OF_A_REFUND = "refund."
 # English pages don't need these messages, because they show the server's own sentences from the responses.
 _NOT_IN_ENGLISH = ("refusal.", "detail.")
@@ -55,7 +55,7 @@ _LONG_HASH = re.compile(r"\b(0x[0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})\b", re.IGNO
 # French punctuation needs no-break spaces: narrow ones, except at `:` and « ».
 _FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
 
-# For these codes, the server's message is for developers. Pages show their own.
+# For these codes, the server's message is for developers. Pages show their own messages instead.
 _FOR_PROGRAMS = ("rate_limited", "deposit_address_unavailable", "sponsoring_unavailable")
 
 Message = str | dict[str, str]
@@ -84,7 +84,7 @@ class Language:
     ) -> dict[str, Message]:
         """Return the messages that the page's script needs.
 
-        Messages about deposit addresses and sponsored payments are left out if the page doesn't have the feature.
+        Messages about deposit addresses and sponsored payments are left out if the page doesn't offer them.
         """
         excluded: tuple[str, ...] = _NOT_FOR_THE_SCRIPT
         if not settings.WALLETCONNECT_PROJECT_ID:
@@ -130,8 +130,8 @@ class Language:
 
         On English pages, return the server's own sentence instead, because it is more specific.
 
-        But the server's sentences are about payments by customers. If there is a message for refunds, it takes
-        precedence on their pages.
+        But the server's sentences are about payments by customers. So on the page of a refund, return the message for
+        refunds if there is one.
         """
         key = f"{kind}.{code}"
         message = self.messages.get(key)

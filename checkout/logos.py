@@ -59,8 +59,8 @@ def fetch_logo(merchant: Merchant) -> Logo:
 def token_logo_url(token: Token, listed: ListedToken | None) -> str | None:
     """Return the URL of the token's logo, which is ours or from a provider's list. Return None if there is none.
 
-    Other tokens than those of the catalogue have no logos. So an unknown token can't look like a known one, and the
-    number of logos to fetch is limited.
+    Only tokens of the catalogue have logos. So an unknown token can't look like a known one, and the number of logos
+    to fetch is limited.
     """
     own = own_token_logo(token)
     if own or token.is_only_listed or listed is None or not listed.logo_url:
@@ -75,7 +75,7 @@ def cached_token_logo(token: Token) -> Logo | None:
 
 
 def fetch_token_logo(token: Token) -> Logo:
-    """Fetch the token's logo from the providers' lists, and cache it. If they have none, cache an empty logo."""
+    """Fetch the token's logo from the providers' lists, and cache it. If no list has a logo, cache an empty logo."""
     url = _listed_url(token)
     return _fetch(url) if url else Logo("", b"")
 
@@ -112,7 +112,7 @@ def _listed_url(token: Token) -> str:
 
 
 def content_type_of(content: bytes) -> str:
-    """Detect PNG, JPEG, GIF, WebP and SVG from the bytes. Return "" for others."""
+    """Detect PNG, JPEG, GIF, WebP and SVG from the bytes. Return "" for other content."""
     for beginning, content_type in _FORMATS.items():
         if content.startswith(beginning):
             return content_type

@@ -43,7 +43,7 @@ def find_request(id_or_shortcode: str) -> PaymentRequest:
 
 
 def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
-    """Return the route with this id. With `of`, it must be a route of that request. Raises ObjectMissing."""
+    """Return the route with this id. With `of`, the route must belong to that request. Raises ObjectMissing."""
     routes = Route.objects.select_related(
         "request__token", "request__chain", "request__merchant", "chain", "token"
     )
@@ -59,7 +59,7 @@ def find_payment(payment_id: str, *, of: PaymentRequest) -> Payment:
     """
     payments = Payment.objects.filter(request=of).select_related("chain", "lookup", "swap__delivery")
     payment = find_object(payments, "payment of this payment request", payment_id)
-    # The request is loaded with its token, chain and merchant.
+    # Use `of`, because the caller has already loaded it with its token, chain and merchant.
     payment.request = payment.lookup.payment.request = of
     return payment
 

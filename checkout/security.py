@@ -56,7 +56,7 @@ def page_policy(
     )
     # X-Frame-Options can't name origins. The header would block frames that the policy allows.
     response.xframe_options_exempt = bool(origins)
-    # Everyone with the URL has access to the page, so other sites must not get it.
+    # Everyone with the URL has access to the page, so other sites must not get the URL.
     response["Referrer-Policy"] = "same-origin"
     response["Cache-Control"] = "no-store"
     response["Permissions-Policy"] = "camera=(), microphone=(), geolocation=(), payment=()"

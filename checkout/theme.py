@@ -40,7 +40,7 @@ def theme_css(accent: str | None, background: str | None) -> str:
 
 
 def _button(accent: str) -> dict[str, str]:
-    """Return a button's background, text and hover colours. The text is readable on both backgrounds."""
+    """Return a button's background, text and hover colours. The text is readable on the other two colours."""
     ink = contrast.readable_on(accent)
     hover = contrast.blend(accent, ink, _HOVER_SHARE)
     if contrast.contrast_ratio(hover, ink) < contrast.ENOUGH_FOR_TEXT:
@@ -66,7 +66,7 @@ def _line(accent: str, grounds: tuple[str, ...]) -> str:
 
 
 def _ink(ground: str) -> str:
-    """Return the footer's text colour: grey if the contrast is high enough."""
+    """Return the footer's text colour: grey if the contrast is high enough, or else black or white."""
     reads = contrast.contrast_ratio(_ON_LIGHT_PAGE, ground) >= contrast.ENOUGH_FOR_TEXT
     return _ON_LIGHT_PAGE if reads else contrast.readable_on(ground)
 

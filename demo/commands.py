@@ -1,8 +1,8 @@
-"""Run several management commands in one process. A separate process for each would be slow, because each would load
-the service again.
+"""Run several management commands in one process. A process for each command would be slow, because each process would
+load the service again.
 
-`python -m demo.commands` reads a JSON object for each command: `{"arguments": […], "environment": {…}}`. For each, it
-writes a JSON object with the `output`, or with the `problem` that ended the command.
+`python -m demo.commands` reads a JSON object for each command: `{"arguments": […], "environment": {…}}`. After each
+command, it writes a JSON object with the `output`, or with the `problem` that ended the command.
 """
 
 import json
@@ -40,7 +40,7 @@ class Commands:
         self._child.communicate()
 
     def __call__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
-        """Return the command's output. `environment` is added only for this command.
+        """Return the command's output. The variables in `environment` are set only for this command.
 
         Raises ServiceError with the end of the command's output.
         """
@@ -59,7 +59,7 @@ class Commands:
 
 
 def main() -> None:
-    """Run commands from standard input until it ends."""
+    """Run the commands on standard input, until the input ends."""
     import django
 
     from config.environment import load_or_exit

@@ -27,7 +27,7 @@ from demo.services import anvil
 from demo.services.process import LOCAL
 
 KEY = "0x" + keccak(text="quittance: hot wallet of the demo exchange").hex()
-"""The exchange's key. It is public; worth nothing elsewhere."""
+"""The exchange's private key. It is published here, so don't use it on other chains."""
 _NATIVE = "0x" + "00" * 20
 _FUNDS = 10**24
 # The number of other customers whose payouts are in the same batch.

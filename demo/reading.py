@@ -10,7 +10,7 @@ _MOST = 2**53  # settings have no larger numbers than chain ids
 class Reader:
     """Reads settings and collects errors, until `exit_if_wrong`.
 
-    For an invalid value, it returns 0 or an empty text.
+    For an invalid setting, its methods return 0 or an empty text.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Reader:
         return int(value or 0)
 
     def exit_if_wrong(self) -> None:
-        """End the process with one line per fault, if there are any."""
+        """If there are errors, end the process with one line for each error."""
         if self._faults:
             print("\n".join(self._faults), file=sys.stderr, flush=True)
             sys.exit(_EXIT_CODE)

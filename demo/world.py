@@ -143,7 +143,7 @@ def _check_settings(memory: Memory) -> None:
 
 
 def _stop(running: list[Child]) -> None:
-    """Stop the latest first, because later processes depend on earlier ones."""
+    """Stop the latest processes first, because they depend on earlier processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if not running:
@@ -157,7 +157,7 @@ def _stop(running: list[Child]) -> None:
 def _start_services(running: list[Child]) -> Addresses:
     """Start the back-ends.
 
-    Add each one to `running` as soon as it runs, so that it is stopped if a later one fails to start.
+    Add each back-end to `running` as soon as it runs, so that it is stopped if a later one fails to start.
     """
     database, broker = os.environ.get("DATABASE_URL"), os.environ.get("REDIS_URL")
     if not database:

@@ -77,7 +77,7 @@ def web_environment(memory: Memory, at: Addresses) -> dict[str, str]:
 
 
 def write_settings(memory: Memory, at: Addresses, path: Path) -> None:
-    """Write the service's settings as a shell script. With it, you can run manage.py while the world runs."""
+    """Write the service's settings as a shell script. The script lets you run manage.py while the world runs."""
     _write_privately(
         path, (f"export {name}={shlex.quote(value)}" for name, value in _settings(memory, at).items())
     )
@@ -106,8 +106,8 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "LIFI_API_URL": at.aggregator,
         "LIFI_API_KEY": "",  # the local world must not use a real key
         "ROUTING_QUOTE_LIMIT": "off",
-        # Other sources return lists of rates, which the service caches for half a minute. They are left out, so that
-        # the rate sources' switches take effect at once.
+        # Only sources without lists of rates: the service caches a list for half a minute, and a change of a switch
+        # should take effect at once.
         "RATE_SOURCES": "feeds,coinbase,kraken",
         "RATE_URL_COINBASE": at.rates,
         "RATE_URL_KRAKEN": at.rates,
@@ -126,7 +126,7 @@ def _budget(at: Addresses) -> str:
 
 
 def _solana_environment(at: Addresses) -> dict[str, str]:
-    """Return the Solana settings. If the chain can't run, there are none. A key is the 32 bytes of its seed in hex."""
+    """Return the Solana settings, or nothing if the chain can't run. A key is the 32 bytes of its seed in hex."""
     if at.solana is None:
         return {}
     return {
@@ -167,7 +167,7 @@ def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str
 
 
 def _write_privately(path: Path, lines: Iterable[str]) -> None:
-    """Replace the file by these lines. Only its owner can read it."""
+    """Replace the file's content by these lines. Only the file's owner can read the file."""
     draft = path.with_suffix(".new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

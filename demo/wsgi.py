@@ -1,7 +1,7 @@
 """The product's WSGI application with the demo wallet, for the local demo only.
 
 The wallet works like a browser extension. The wallet's files are under `/demo-wallet/`, and its script is added to the
-checkout's responses. The product doesn't know about it.
+checkout's responses. The product doesn't know about the wallet.
 
 Environment:
 
@@ -36,7 +36,7 @@ PUBLIC_TEST_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b7
 RPC_BODY_LIMIT = 64 * 1024
 RPC_TIMEOUT_SECONDS = 10
 SOLANA_SYMBOLS = {"2MzcnAYNRmNkepQdfKmAcHZx3dQnmLrEYPz4xpJQ8Wwn": "USDC"}
-"""By mint: the local world's test token. The chain itself keeps no symbols."""
+"""Token symbols by mint, because the chain itself stores no symbols. The only token is the local world's test token."""
 RPC_METHODS = frozenset(
     {
         "eth_blockNumber",

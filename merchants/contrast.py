@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 _CARD = "#ffffff"
-# The minimum for controls, such as the pay button on the white card (WCAG 1.4.11).
+# The minimum contrast of controls, such as the pay button on the white card (WCAG 1.4.11).
 ENOUGH_FOR_CONTROLS = 3.0
-# The minimum for text of normal size (WCAG 1.4.3).
+# The minimum contrast of text in normal size (WCAG 1.4.3).
 ENOUGH_FOR_TEXT = 4.5
 _STEPS = 50
 

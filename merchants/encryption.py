@@ -1,4 +1,4 @@
-"""Encrypt stored secrets with ENCRYPTION_KEYS. A database dump then doesn't reveal them."""
+"""Encrypt stored secrets with ENCRYPTION_KEYS, so that a database dump doesn't reveal them."""
 
 from functools import lru_cache
 

@@ -17,7 +17,7 @@ LANGUAGES = {
 }
 ENGLISH = "en"
 _BY_LOWER_CASE = {tag.lower(): tag for tag in LANGUAGES}
-# Other tags that browsers send, and the language that the checkout shows for each.
+# Tags that browsers send and that LANGUAGES doesn't have, with the language that the checkout shows instead.
 _ALSO = {"pt": "pt-BR", "zh": "zh-Hans", "zh-cn": "zh-Hans", "zh-sg": "zh-Hans"}
 
 

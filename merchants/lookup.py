@@ -1,6 +1,6 @@
 """Look up a merchant by ID, from the process's cache.
 
-Don't change the result, because threads share it (`config.database.process_cache`).
+Don't change the returned merchant, because threads share the object (`config.database.process_cache`).
 """
 
 import uuid

@@ -33,7 +33,7 @@ def parse_recipient(text: str) -> tuple[str, str]:
 def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Problem | None:
     """Return None if a new request may pay this canonical address. Otherwise return the problem.
 
-    The list is cached and may be a second old. `require_allowed` checks it again under a lock.
+    The cached list may be a second old. `require_allowed` checks the current list under a lock.
     """
     allowed = _lists.get(merchant.pk)
     return None if not allowed or (chain_type, address) in allowed else _not_allowed(chain_type, address)
@@ -69,7 +69,7 @@ def require_allowed(merchant: Merchant, chain_type: str, address: str) -> None:
 def allow_recipients(
     merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
-    """Add canonical addresses to the list and log it. Return the number of new ones.
+    """Add canonical addresses to the list and log the change. Return the number of new addresses.
 
     `request` is the portal's request, or None on the command line.
     """
@@ -89,10 +89,10 @@ def allow_recipients(
 def disallow_recipients(
     merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
-    """Remove canonical addresses from the list and log it. Return the number of those that remain.
+    """Remove canonical addresses from the list and log the change. Return the number of addresses still on the list.
 
-    Existing payment requests keep their recipient. If an address is not on the list, nothing changes. Raises
-    LookupError in that case.
+    Existing payment requests keep their recipient. If one of the addresses is not on the list, raise LookupError and
+    change nothing.
     """
     with transaction.atomic():
         _lock_list(merchant)

@@ -36,7 +36,7 @@ def create_merchant(*, name: str) -> Merchant:
 
 
 def find_merchant(text: str) -> Merchant:
-    """Return the merchant with this id, or with exactly this name if only one has it. Raises MerchantNotFound."""
+    """Return the merchant with this ID, or the only merchant with exactly this name. Raises MerchantNotFound."""
     id_ = merchant_id(text)
     merchants = list(Merchant.objects.filter(id=id_) if id_ else Merchant.objects.filter(name=text)[:2])
     if len(merchants) != 1:

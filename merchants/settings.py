@@ -11,7 +11,7 @@ _ROOM = AuditEntry._meta.get_field("detail").max_length or 0
 
 
 def note_settings(merchant: Merchant, names: Iterable[str], *, request: HttpRequest | None) -> None:
-    """Write the new values of these fields to the security log. If they are too long, write only the names."""
+    """Write the new values of these fields to the security log. If the values are too long, write only the names."""
     values = {name: _shown(getattr(merchant, name)) for name in names}
     detail = "; ".join(f"{name}: {value}" for name, value in values.items())
     if len(detail) > _ROOM:

@@ -23,9 +23,9 @@ def switch_off(name: str, *, reason: str, request: HttpRequest | None) -> tuple[
 
 
 def switch_on(name: str, *, request: HttpRequest | None) -> tuple[str, bool]:
-    """Switch the name on again. Return the name, and whether it was off. Raises UnknownSwitch.
+    """Switch on the feature, chain or token with this name. Return the name, and whether it was off.
 
-    A name can be switched on even if its target is no longer in the catalogue.
+    The chain or token need not be in the catalogue any more. Raises UnknownSwitch.
     """
     if not Switch.objects.filter(name=name).exists():
         name = find_target(name).name

@@ -37,7 +37,7 @@ class WebAddress:
 
 
 def parse_web_address(text: str, *, allow_http: bool) -> str:
-    """Return `text` unchanged if it is an absolute https address. With `allow_http`, it may also be http.
+    """Return `text` unchanged if it is an absolute https URL. With `allow_http`, http URLs are valid too.
 
     Raises ValueError with a message for the merchant.
     """
@@ -48,8 +48,9 @@ def parse_web_address(text: str, *, allow_http: bool) -> str:
 def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
     """Return the parts of `text`. Raises ValueError with a message for the merchant.
 
-    Rejects other schemes, more than 2,048 characters, credentials, whitespace, control characters, invalid hosts, and
-    ports outside 1 to 65535. Rejects backslashes too, because parsers differ on them.
+    Rejects schemes other than https (and http, with `allow_http`), more than 2,048 characters, credentials, whitespace,
+    control characters, invalid hosts, and ports outside 1 to 65535. Rejects backslashes too, because parsers differ on
+    them.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"The URL has {len(text):,} characters; at most {MAX_LENGTH:,} are accepted.")
@@ -81,8 +82,8 @@ def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
 def parse_origin(text: str, *, allow_http: bool) -> str:
     """Return the origin `scheme://host[:port]`, normalised as browsers do.
 
-    The origin becomes a part of the Content-Security-Policy header. Raises ValueError as `parse_web_address` does. Also
-    raises it for a path, query or fragment.
+    The origin becomes a part of the Content-Security-Policy header. Raises ValueError as `parse_web_address` does, and
+    also if `text` has a path, query or fragment.
     """
     address = split_web_address(text, allow_http=allow_http)
     if address.target != "/" or "?" in text or "#" in text:

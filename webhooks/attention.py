@@ -26,6 +26,8 @@ def count_failed(deliveries: QuerySet[Delivery], now: datetime) -> int:
 
 
 def _newest_given_up(deliveries: QuerySet[Delivery], now: datetime) -> list[str]:
-    """Return the ids, newest first. This is the order of the index on failed deliveries (see `payments.attention`)."""
+    """Return the ids of the newest deliveries that were given up. The newest is first, as in the index on failed
+    deliveries (see `payments.attention`).
+    """
     failed = deliveries.filter(status=Delivery.Status.FAILED, finished_at__gte=now - RECENT, is_test=False)
     return list(failed.order_by("-finished_at").values_list("pk", flat=True)[:MAX_LISTED])

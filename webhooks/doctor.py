@@ -18,13 +18,13 @@ OVERDUE_SECONDS = (60.0, 600.0)
 _MAX_SECRETS = 200
 _MAX_TRIED = 3
 _SECONDS = 10.0
-# Partitions are created 60 days ahead. Warn if there are less than 30 days, and fail if there is less than
+# Partitions are created 60 days ahead. Warn if they cover less than the next 30 days, and fail if they cover less than
 # `LEAST_AHEAD`. `by_limits` reports values above a limit, so both the limits and the days are negated.
 _AHEAD_DAYS = (-30.0, -partitions.LEAST_AHEAD.total_seconds() / 86_400)
 
 
 def check_partitions() -> Iterator[Finding]:
-    """Report for how many days events can be stored."""
+    """Report for how many more days there are partitions for new events."""
     days = partitions.days_ahead(timezone.now())
     advice = "Start beat and a worker, which create partitions 60 days ahead, and read the worker's log."
     summary = f"there are partitions of events and attempts for {max(days, 0):.0f} days"

@@ -1,6 +1,6 @@
-"""The outbox. An event is written in the transaction of the change that it describes.
+"""The outbox. An event is written in the same database transaction as the change that it describes.
 
-A merchant's events are committed in the order of their times. So a client that polls for newer events never misses one.
+A merchant's events are committed in the order of their times. So a client that polls for newer events misses no event.
 """
 
 import json
@@ -75,7 +75,7 @@ def record_event(
 
 
 def record_events(new: Sequence[NewEvent]) -> list[Event | None]:
-    """Write several events and their deliveries, as `record_event` does for one.
+    """Write several events and their deliveries, as `record_event` does for one event.
 
     The events of a merchant get times in the order of the list. For an event that already exists, the result contains
     None.

@@ -147,7 +147,7 @@ class Delivery(models.Model):
 
     `due_at` is the time of the next attempt. A worker holds the row until `lease_until` under its `claim_id`. A test
     event has no `event` row, and its body is in `own_body`. `url_override` is a payment request's own webhook URL.
-    Without it, the delivery goes to the endpoint's current URL. `attempts` counts all attempts. `earlier_attempts`
+    If it is empty, the delivery goes to the endpoint's current URL. `attempts` counts all attempts. `earlier_attempts`
     counts the attempts before the current series of eight (see `redelivery`).
     """
 

@@ -9,7 +9,8 @@ from webhooks.models import Delivery, Endpoint
 DELIVERY_COLOURS = {"delivered": "success", "pending": "info", "failed": "danger"}
 ENDPOINT_COLOURS = {"enabled": "success", "failing": "warning", "disabled": "danger", "off": "", "no url": ""}
 
-# The maximum number of deliveries to read. Deliveries to payment requests' own URLs are read too, but don't count.
+# The maximum number of deliveries to read. This number includes deliveries to payment requests' own URLs, which are
+# then ignored.
 _MAX_READ = 200
 
 

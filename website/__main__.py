@@ -16,7 +16,7 @@ _NOWHERE = "127.0.0.1:1"
 
 
 def prepare() -> None:
-    """Set the environment. The API's description requires it. There are no connections."""
+    """Set the environment variables that the API's description needs. Nothing connects to the database or Redis."""
     os.environ.update(
         SECRET_KEY=secrets.token_urlsafe(50),
         ENCRYPTION_KEYS=Fernet.generate_key().decode(),

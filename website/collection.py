@@ -1,7 +1,7 @@
 """Make a collection of all API calls, for Postman, Bruno, Insomnia and others. The source is the API's description.
 
-`python -m website.collection`, or `make collection`, writes `clients/quittance.postman_collection.json`. The format is
-Postman's 2.1. All of these programs can import it.
+`python -m website.collection`, or `make collection`, writes `clients/quittance.postman_collection.json`. The file has
+Postman's format 2.1, which all of these programs can import.
 """
 
 import json

@@ -17,14 +17,14 @@ sys.path.insert(0, str(REPOSITORY))
 
 from website import reference  # noqa: E402 - MkDocs loads this file by its path
 
-# For each of these pages of the site, its title, and the sections of the README that it shows.
+# The site's pages that show sections of the README. For each page: its title, and these sections.
 SECTIONS = {
     "quick-start.md": ("Quick start", ("Try it",)),
     "first-integration.md": ("From your shop's code", ("Request a payment", "Receive the webhook")),
     "deployment.md": ("Deployment", ("Deploy it",)),
     "how-it-is-built.md": ("How it is built", ("How it is built",)),
 }
-# For each of these pages of the site, the file of the repository that it shows.
+# The site's pages that show a file of the repository. For each page: the file.
 FILES = {
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
@@ -127,7 +127,7 @@ def _linked(text: str, page: str, folder: str, known: set[str], config: MkDocsCo
 
 
 def site_address(file: str, anchor: str, known: set[str]) -> str | None:
-    """Return the path at which the site shows a file of the repository, or None."""
+    """Return the path at which the site shows a file of the repository. Return None if the site doesn't show it."""
     shown = {source: path for path, source in FILES.items()}
     if file == "README.md":
         return _within_readme(f"#{anchor}", "") if anchor else "index.md"

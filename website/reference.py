@@ -11,7 +11,7 @@ _METHODS = ("get", "post", "patch", "put")
 
 
 def describe() -> Schema:
-    """Return the API's description. Call `website.__main__.prepare` before."""
+    """Return the API's description. Call `website.__main__.prepare` first."""
     from config.api.schema.views import described_as
 
     return dict(json.loads(described_as("json")))

@@ -31,7 +31,7 @@ _FIELDS = (
 
 
 class Nothing(APIView):
-    """No statement."""
+    """A view that executes no SQL statement."""
 
     def get(self, request: Request) -> Response:  # noqa: ARG002 - the view interface
         """Return the example object."""

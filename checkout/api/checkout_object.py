@@ -299,12 +299,12 @@ def _is_routed(request: PaymentRequest) -> bool:
 
 
 def details_etag(checkout: Checkout) -> str:
-    """Return the ETag of the details. The ETag doesn't depend on the server's time, which is added later."""
+    """Return the checkout's ETag. The ETag doesn't depend on the server's time, which is added later."""
     return '"' + hashlib.sha256(msgspec.json.encode(checkout)).hexdigest()[:32] + '"'
 
 
 def with_server_time(checkout: Checkout) -> Checkout:
-    """Add the server's time to the details, and return them."""
+    """Add the server's time to the checkout, and return it."""
     checkout.server_time = required_timestamp(timezone.now())
     return checkout
 

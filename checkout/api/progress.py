@@ -1,7 +1,7 @@
-"""The status of payments, as the page shows it.
+"""The status of payments, as the payment page shows it.
 
-Anyone with the link can submit the hash of any transaction. So a payment is in progress only if a node has seen its
-transaction, and the transaction is identified as a payment of this request ("bound"). For any other hash, the page
+Anyone with the page's URL can submit the hash of any transaction. So a payment is in progress only if a node has seen
+its transaction, and the transaction is identified as a payment of this request ("bound"). For any other hash, the page
 shows a warning, and the customer can still pay.
 """
 
@@ -101,7 +101,7 @@ def is_paid_too_much(checkout: dict[str, Any]) -> bool:
 
 
 def is_whole_shown(checkout: dict[str, Any]) -> bool:
-    """Whether the page shows the paid amount instead of the requested one.
+    """Whether the page shows the paid amount instead of the requested amount.
 
     The paid amount is shown after an overpayment, even if the excess was refunded.
     """

@@ -19,7 +19,7 @@ class Warned:
 def route_warnings(chain: Chain, wallet_address: str) -> list[Warned]:
     """Return the warnings about payments of this wallet on `chain`.
 
-    A route never fails because of its warnings: if the chain doesn't respond within DEADLINE_SECONDS, there are none.
+    A route never fails because of its warnings: return no warnings if the chain takes longer than DEADLINE_SECONDS.
     """
     results = query_all(
         [chain],

@@ -163,7 +163,7 @@ class SubmitPaymentSerializer(StrictSerializer):
     {"route_id": _ROUTE_ID, "signature": "0x" + "1b" * 65},
 )
 class AuthorizationSerializer(StrictSerializer):
-    """The body of POST …/authorizations: a transfer that the payer signed. The operator sends it."""
+    """The body of POST …/authorizations: a transfer that the payer signed and that the operator will send."""
 
     route_id = TextField(max_length=64, help_text="The `id` of the sponsored route.")
     signature = TextField(

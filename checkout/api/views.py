@@ -85,7 +85,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         answer_headers={200: ["ETag"], 304: ["ETag"]},
     )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """Return the checkout, or 304 if its ETag matches."""
+        """Return the checkout, or 304 if the client already has this version (ETag)."""
         checkout = checkout_object(find_request(id))
         etag = details_etag(checkout)
         if etag in (
@@ -403,7 +403,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Response:
-        """Submit a transaction. The status is 201 for a new payment, and 200 for a known one."""
+        """Submit a transaction. The status is 201 for a new payment, and 200 if the payment already exists."""
         payment_request = find_request(id)
         body = validated(SubmitPaymentSerializer, request)
         chain = chain_of(body["chain_id"], active_only=False)

@@ -1,4 +1,4 @@
-"""Links that open a wallet. The wallet need not be connected to the page (Solana Pay, EIP-681). Pure."""
+"""Links that open a wallet. The wallet need not be connected to the page (Solana Pay, EIP-681). Pure functions."""
 
 from chains.amounts import display_amount
 from chains.families.base import LinkTerms, WalletLinks

@@ -26,7 +26,7 @@ from payments.routes.approvals import check_approval
 
 
 class WalletViewSet(viewsets.ViewSet):
-    """Public calls about a wallet's balances and approvals. They request no quotes."""
+    """Public calls about a wallet's balances and approvals. These calls request no quotes."""
 
     authentication_classes = ()
     permission_classes = ()

@@ -19,7 +19,7 @@ from payments.deposits.showing import show_address
 @gzip_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def request_address(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Show the deposit address on the payment page. If there is none, show the reason and the other ways to pay."""
+    """Show the deposit address on the payment page. If no address is available, show why, and the other ways to pay."""
     try:
         payment_request = find_request(shortcode)
     except Http404:

@@ -43,7 +43,9 @@ def open_request(
 
 
 def create_by_form(link: PaymentLink, request_id: uuid.UUID | None, amount: int | None) -> PaymentRequest:
-    """Create a request with this id. If the id is taken, use a new one.
+    """Create a payment request with this id. If the id is taken, the form was sent before.
+
+    In that case, return the earlier request if it can still be paid, or create a request with a new id.
 
     Raises ApiError: `link_inactive`, `recipient_not_allowed`, `rate_unavailable` or `service_unavailable`.
     """
@@ -53,8 +55,7 @@ def create_by_form(link: PaymentLink, request_id: uuid.UUID | None, amount: int 
         with transaction.atomic():
             return create_request(link.merchant, replace(order, id=request_id), actor=_ACTOR)
     except IntegrityError:
-        # A request with this id exists, because the form was sent before. It is returned if it can still be paid.
-        # Otherwise a new one is created.
+        # A request with this id exists, because the form was sent before.
         earlier = open_request(link, request_id, amount)
         if earlier is not None:
             return earlier

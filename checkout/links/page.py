@@ -61,7 +61,7 @@ class _Refusal:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 def link_page(request: HttpRequest, code: str) -> HttpResponse:
-    """Show the link. A POST creates a payment request and redirects to its page."""
+    """Show the link's page. A POST creates a payment request and redirects to the request's page."""
     link = _find(code)
     if link is None:
         return missing(request)
@@ -148,7 +148,7 @@ def _form(request: HttpRequest, link: PaymentLink, refusal: _Refusal | None = No
     context = {
         "amount_display": "" if link.amount is None else language.number(price_text(link.amount, decimals)),
         "currency_price": link.price and language.currency(link.price["amount"], link.price["currency"]),
-        # The limits are not in the language's format: they also show how to enter an amount.
+        # The limits are not in the language's format, because they also show how to enter an amount.
         "smallest": shown(link.min_amount),
         "largest": shown(link.max_amount),
         "typed_amount": typed(request, "amount")[:_MAX_SHOWN],

@@ -59,7 +59,7 @@ def submit_by_hand(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 
 def submit_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> None:
-    """Submit the form's hash. The chain is the one that has the transaction. Raises ApiError."""
+    """Submit the form's hash for the chain that has the transaction. Raises ApiError."""
     chosen = _chosen_chain(typed(request, "chain_id") or str(payment_request.chain_id))
     others = list(Chain.objects.filter(is_active=True)) if settings.ROUTING_PROVIDERS else []
     may_query = partial(_may_query, request, payment_request)

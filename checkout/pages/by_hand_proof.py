@@ -1,4 +1,4 @@
-"""The pages where a customer signs with a wallet that a transfer pays the request. The pages work without scripts.
+"""The pages where a customer proves by a wallet's signature that a transfer pays the request. No scripts are needed.
 
 The customer can sign before a manual transfer, or after a transfer that nothing else links to the request. Before a
 transfer, the page's URL contains the id of a route. The page shows the text to sign, and then the recipient. The text

@@ -211,7 +211,7 @@ def _ask(
 def _is_paid_from_its_family(refund: Refund) -> bool:
     """Whether the wallet that paid can also receive the refund.
 
-    The wallet can receive the refund if both chains have the same kind of addresses.
+    That is possible if the wallet's chain and the refund's chain have the same kind of addresses.
     """
     return signing_chain(refund).chain_type == refund.request.chain.chain_type
 

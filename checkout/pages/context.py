@@ -99,7 +99,7 @@ def _paid_payments(
 
 
 def shop_site(return_url: str | None) -> str | None:
-    """Return the origin of the shop's pages. Customers see it as the contact if the merchant has entered no contact."""
+    """Return the origin of the shop's pages. If the merchant has entered no contact, customers see this origin."""
     if not return_url:
         return None
     parts = urlsplit(return_url)
@@ -140,7 +140,7 @@ def _offered_chains(payment_request: PaymentRequest) -> list[Chain]:
 
 
 def wording_of(chain: Chain) -> Wording:
-    """Return the texts of the chain's family. If the family is no longer installed, return neutral ones."""
+    """Return the texts of the chain's family. If the family is no longer installed, return neutral texts."""
     return chain.family.wording if chain.is_installed else Wording(sign_method="")
 
 
@@ -178,7 +178,7 @@ def shown(
 
     If there is an `error`, the response has the HTTP status of the error.
 
-    On the page of a refund, the merchant can send the refund. So the service now searches the chain for its
+    On the page of a refund, the merchant can send the refund. So the service now searches the chain for the refund's
     transaction.
     """
     allow_nonce(request)
@@ -192,7 +192,7 @@ def shown(
 
 
 def embed_origins(merchant: Merchant) -> list[str]:
-    """Return the origins that may embed the merchant's pages. If embedding is switched off, there are none."""
+    """Return the origins that may embed the merchant's pages. If embedding is switched off, return an empty list."""
     return merchant.embed_origins if is_on(Feature.EMBEDDING) else []
 
 
@@ -234,7 +234,7 @@ def _is_payable(payment_request: PaymentRequest, state: str) -> bool:
 
 
 def _warning_context(payment_request: PaymentRequest, payments: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the payments that need a warning. Each has a flag whether its sender can prove it.
+    """Return the payments that need a warning. `is_provable` is True if the sender can sign a proof.
 
     The customer can still pay, because everyone with the link may have submitted these transactions.
     """
@@ -245,7 +245,8 @@ def _warning_context(payment_request: PaymentRequest, payments: list[dict[str, A
     for each in unbound:
         is_here = each["chain_id"] == payment_request.chain_id and not payment_request.is_refund
         each["is_provable"] = is_here and each["sender_signed_at"] is None
-        # After the end of the request, a proof binds nothing. The proof only shows the merchant who sent the transfer.
+        # After the request has ended, a proof can't bind a transfer to it. The proof only shows the merchant who sent
+        # the transfer.
         each["is_late"] = payment_request.status != PaymentRequest.Status.ACTIVE
     return {
         "warned_payments": warned,

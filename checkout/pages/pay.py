@@ -31,7 +31,7 @@ from payments.models import Payment, PaymentRequest
 from payments.sponsoring.terms import is_allowed
 
 BY_ADDRESS = {"by": "address"}
-"""The query of the page that shows the deposit address."""
+"""The query parameters that make the page show the deposit address."""
 
 
 @only_read
@@ -49,7 +49,8 @@ def show_pay(
 ) -> HttpResponse:
     """Return the page.
 
-    `error` is the error of the deposit address, if there is one. The page then has its message and status.
+    `error` is the error of the deposit address, if there is one. The page then shows the error's message, and the
+    response has the error's HTTP status.
     """
     context = {**page_context(request, payment_request), "qr_svg": qr_code(payment_url(payment_request))}
     if context["is_payable"] and binds(payment_request):
@@ -87,7 +88,7 @@ def _deposit_context(
     """Return whether the page offers the deposit address. If the customer chose it, also return the address.
 
     If a payment is in progress, the page hides this way to pay. If the payment doesn't pay the whole amount, the page's
-    script shows it again.
+    script shows this way again.
     """
     is_payable = page["is_payable"]
     may_be_payable = is_payable or page["state"] == "processing"

@@ -47,7 +47,7 @@ def show_receipt(
     more: dict[str, Any] | None = None,
     error: ApiError | None = None,
 ) -> HttpResponse:
-    """Return the receipt. `more` is additional context. The status is that of `error`."""
+    """Return the receipt. `more` is additional context. After an `error`, the response has its HTTP status."""
     context = page_context(request, payment_request)
     language = page_language(request, payment_request)
     is_extra = is_extra_from_conversion(context["checkout"])
@@ -136,8 +136,8 @@ class _Amounts:
 def _fees(payment: Payment, amounts: _Amounts) -> dict[str, Any]:
     """Return the fees.
 
-    For a swap, these are the quoted fees. The network fee is the actual one or, if that is unknown, the quoted one. If
-    another account sent the payer's signed transfer and paid the network fee, `is_fee_paid` is true.
+    For a swap, these are the quoted fees. Return the actual network fee if it is known, or else the quoted network fee.
+    If another account sent the payer's signed transfer and paid the network fee, `is_fee_paid` is true.
     """
     if payment.is_sponsored or payment.bound_by == Payment.BoundBy.AUTHORIZATION:
         return {"fees": [], "network_fee": "", "network_fee_quoted": "", "is_fee_paid": True}

@@ -33,8 +33,8 @@ MAX_OF_A_REQUEST = 3
 TO_AN_ADDRESS = RateLimitItemPerHour(10)
 OF_A_MERCHANT = RateLimitItemPerHour(300)
 _LONGEST = 254
-# Valid, but rejected, because no customer has such an address: quoted names, address literals, source routes and local
-# hosts.
+# This pattern also rejects valid addresses that no customer has: quoted names, address literals, source routes and
+# local hosts.
 _USUAL = re.compile(r"[^\s\"%!\\\[\]@]+@[^\s\"%!\\\[\]@]+\.[^\s\"%!\\\[\]@]+")
 
 
@@ -62,7 +62,7 @@ def mail_receipt(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 
 def _is_same_site(request: HttpRequest) -> bool:
-    """Whether the form is from our site, according to the browser's headers. Without these headers, it counts as ours.
+    """Whether the form is from our site, according to the browser's headers. Return True if the headers are missing.
 
     A form of another site would use up its visitors' rate limits.
     """

@@ -1,4 +1,4 @@
-"""Links that open the checkout in the in-app browsers of well-known mobile wallets. Pure.
+"""Links that open the checkout in the in-app browsers of well-known mobile wallets. Pure functions.
 
 On a phone, the usual browser has no wallet, but wallet apps contain a browser. Each link is an https URL in the format
 that the wallet documents. If the app is installed, the link opens the app.
@@ -25,7 +25,7 @@ class WalletApp:
 def wallet_apps(url: str, chain_type: str, chain_id: int) -> list[WalletApp]:
     """Return the apps that can pay on this chain, with links to `url`.
 
-    The apps open only https pages. For an http URL, as in a local deployment, there are none.
+    The apps open only https pages. For an http URL, as in a local deployment, the list is empty.
     """
     if urlsplit(url).scheme != "https":
         return []

@@ -54,7 +54,7 @@ def essential(request: PaymentRequest, wallet: Wallet) -> WalletBalances:
     """Return the balances of the requested token, and of each chain's coin and stablecoins.
 
     Tokens with a zero balance are included. A token is left out if its contract's response can't be used. The requested
-    token comes first, then the others by value.
+    token comes first, and then the other tokens by value.
     """
     tokens = {place: token for place, token in _rows(wallet).items() if _is_essential(token, request)}
     fetched = _fetch(wallet, tokens)
@@ -92,7 +92,7 @@ def discover(wallet: Wallet) -> WalletBalances:
 
 
 class _Prices:
-    """The prices of some chains' tokens, from the providers' token lists. Without a list, there are none."""
+    """The prices of some chains' tokens, from the providers' token lists. Without a list, there are no prices."""
 
     def __init__(self, chains: Sequence[Chain]) -> None:
         ids = list(dict.fromkeys(chain.pk for chain in chains))

@@ -1,4 +1,4 @@
-"""Select the chains on which to look up a wallet: those of the family of the wallet's address."""
+"""Select the chains on which to look up a wallet. The wallet's address and these chains are of the same family."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Wallet:
 def find_wallet(
     text: str, chain_ids: Sequence[int] | None = None, *, refunded_on: int | None = None
 ) -> Wallet:
-    """Return the wallet with these chains, or with all active ones of its family.
+    """Return the wallet with these chains. If `chain_ids` is None, use all active chains of the wallet's family.
 
     The chain `refunded_on` may be inactive, because a refund is on the chain of its payment. Raises ApiError for an
     invalid address, for an unknown or inactive chain, and for a chain of another family.

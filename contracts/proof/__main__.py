@@ -3,7 +3,8 @@
 The program also shows that each proof fails for a planted defect (a mutant).
 
 Halmos executes the compiled code with symbolic inputs. The solvers z3 and yices decide whether an input breaks an
-assertion in ForwarderProof.sol. Exit status: 0 if all properties are proved and each mutant is found. Otherwise 1.
+assertion in ForwarderProof.sol. The exit status is 0 if all properties are proved and each mutant is found, and 1 if
+not.
 """
 
 import json

@@ -24,7 +24,7 @@ from demo.contracts.deploy import (
 )
 
 KEY = "0x" + keccak(text="quittance local world: aggregator").hex()
-"""A public key without value."""
+"""This private key is published here, so it must not hold anything of value."""
 USDT = "0xd936BBB8742Dbacc7FD9f2768087af5A977f8a1A"
 EURC = "0x6562917ac2a5978C330AAC8e625E96c95e92e747"
 ROUTER = "0x06a49a5F22eb5757Cc459d3BF95109Bfa8B07cc8"
@@ -98,7 +98,7 @@ class BridgeCall:
     arriving_token: bytes
     has_destination_call: bool
     has_source_swaps: bool = False
-    """A call never has source swaps: the contract rejects one that claims to."""
+    """A call never has source swaps: the contract rejects a call in which this is true."""
 
 
 def bridge_data(call: BridgeCall) -> bytes:

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Seen:
-    """Which blocks and transactions of the chains were read already."""
+    """The blocks and transactions of the chains that were already read."""
 
     blocks: dict[int, int] = field(default_factory=dict)
     signatures: set[str] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""The aggregator's wrong responses. The switches alter correct ones, or select one of LI.FI's errors."""
+"""The aggregator's wrong responses. The switches alter correct responses, or select one of LI.FI's errors."""
 
 import itertools
 import secrets
@@ -56,7 +56,7 @@ def no_quote(code: str, tool: Tool) -> Failure:
 
 
 def failure(fault: str, positions: Positions) -> Failure | None:
-    """Return the error that the switch selects. Return None if its position is not an error."""
+    """Return the error that the switch selects. Return None if the switch doesn't select an error."""
     match fault:
         case "no_quote":
             return no_quote(positions.tool_error, BRIDGE)
@@ -160,7 +160,7 @@ def _lie(answer: Json, swap: Swap, book: Book, places: Places, positions: Positi
 
 
 def _forced(swap: Swap | None, asked: str, fault: str, places: Places) -> Json:
-    """Return this status and substatus instead of the real ones."""
+    """Return a response with the status and substatus that `fault` names, instead of the real ones."""
     status, _, substatus = fault.partition("/")
     answer: Json
     if swap and swap.taken_by:

@@ -32,7 +32,7 @@ TOOLS = (BRIDGE, EXPRESS, EXCHANGE)
 
 @dataclass(frozen=True)
 class Amounts:
-    """Amounts in base units: the paid amount, the fee in it, the expected result, and the guaranteed result."""
+    """Amounts in base units: the paid amount, the fee that it includes, the expected and the guaranteed result."""
 
     taken: int
     fee: int
@@ -69,7 +69,7 @@ def by_input(source: Token, target: Token, taken: int, slippage: Decimal, fee: D
 
 
 def bridge_fee(source: Place, target: Place) -> int:
-    """Return the bridge's fee in the source chain's native coin, on top of the amount."""
+    """Return the bridge's fee in the source chain's native coin, in addition to the amount."""
     if source.id == target.id:
         return 0
     return _EVM_BRIDGE_FEE if source.kind == EVM else _SVM_BRIDGE_FEE

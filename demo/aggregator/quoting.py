@@ -147,7 +147,7 @@ def _amounts(question: Question, tool: Tool) -> Amounts:
 
 
 def _paid(question: Question, positions: Positions) -> str:
-    """Return the account that the executor pays. If a switch says so, that is not the requested recipient."""
+    """Return the account that the executor pays: the requested recipient, unless a switch selects another account."""
     is_crooked = positions.quote in ("other_recipient", "other_receiver_in_call")
     return stranger(question.target) if is_crooked else question.recipient
 

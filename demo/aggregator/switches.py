@@ -59,7 +59,8 @@ STATUSES = {
     "server_error": "500, code 1006",
     "hang": "no answer for `hang_seconds`",
 }
-"""Any `STATUS/SUBSTATUS` of LI.FI (`PENDING/REFUND_IN_PROGRESS`), and `INVALID`, is returned unchanged."""
+"""The switch can also be `INVALID` or any `STATUS/SUBSTATUS` of LI.FI, such as `PENDING/REFUND_IN_PROGRESS`. The
+responses then have this status."""
 STATUS_WORDS = ("NOT_FOUND", "INVALID", "PENDING", "DONE", "FAILED")
 DELIVERIES = {
     HONEST: "the quoted amount to the quoted recipient, as soon as the source funds arrived",
@@ -82,7 +83,8 @@ class UnknownSwitch(ValueError):
 class Positions:
     """The switches' state.
 
-    The next `quote_times` quotes misbehave, and later quotes are honest again. If it is None, all quotes misbehave.
+    The next `quote_times` quotes misbehave, and later quotes are honest again. If `quote_times` is None, all quotes
+    misbehave.
     """
 
     quote: str = HONEST
@@ -111,7 +113,7 @@ class Switches:
             return self._positions
 
     def set(self, **changed: Any) -> Positions:
-        """Change some of them. Raises UnknownSwitch."""
+        """Change some of the switches. Raises UnknownSwitch."""
         with self._lock:
             turned = {**asdict(self._positions), **changed}
             _check(turned)
@@ -120,7 +122,7 @@ class Switches:
             return self._positions
 
     def reset(self) -> None:
-        """Set all of them to `honest`, and abort hanging responses."""
+        """Set all switches to `honest`, and abort hanging responses."""
         with self._lock:
             self._positions = Positions()
             self._let_go()

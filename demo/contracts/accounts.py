@@ -10,7 +10,7 @@ from eth_utils.crypto import keccak
 from demo.contracts.deploy import ChainRefusal, deploy_contract, rpc
 
 KEY = "0x" + keccak(text="quittance local world: delegate of the demo wallet").hex()
-"""A public key without value."""
+"""This private key is published here, so it must not hold anything of value."""
 DELEGATE = "0xB1540e810F1fA16Ac5710536F05f2a2F1472e20f"
 
 

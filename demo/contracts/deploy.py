@@ -44,7 +44,7 @@ def deploy_token(
 ) -> str:
     """Deploy a contract of artifacts.json, such as `TestToken`. Return its checksummed address.
 
-    When it returns, the transaction is mined. The chain's block time doesn't matter. Raises ChainRefusal.
+    When the function returns, the transaction is mined, whatever the chain's block time. Raises ChainRefusal.
     """
     return deploy_contract(rpc_url, artifact, _token_arguments(name, symbol, decimals), key=deployer_key)
 
@@ -56,7 +56,7 @@ def deploy_contract(rpc_url: str, artifact: str, arguments: bytes = b"", *, key:
 
 
 def mint(rpc_url: str, token: str, to: str, units: int, *, key: str = DEPLOYER_KEY) -> None:
-    """Mint this many base units of `token` for `to`. When it returns, the call is mined."""
+    """Mint this many base units of `token` for `to`. When the function returns, the transaction is mined."""
     send(rpc_url, key, to=token, data=_call("mint(address,uint256)", ["address", "uint256"], [to, units]))
 
 

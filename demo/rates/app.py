@@ -1,4 +1,4 @@
-"""APIs for the last trades, in the formats of Coinbase Exchange and Kraken, and the switches."""
+"""APIs for the last trades, in the formats of Coinbase Exchange and Kraken, and an API for the switches."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,8 +11,7 @@ from flask import Flask, Response, jsonify, request
 from demo.contracts.deploy import ChainRefusal
 from demo.rates.market import FAULTS, FROZEN_FOR, PRICES, SOURCES, Market, Positions, UnknownSwitch
 
-# Coinbase has one order book for dollars and USDC, so there is no USDC-USD. It has no pairs of a currency and the
-# dollar either.
+# Coinbase has one order book for dollars and USDC, so there is no USDC-USD. There are also no pairs such as EUR-USD.
 COINBASE = {f"{code}-USD" for code in ("BTC", "DAI", "ETH", "SOL", "USDT")} | {
     f"BTC-{code}" for code in ("EUR", "GBP")
 }
@@ -23,7 +22,7 @@ _KRAKENS_CODES = {"XBT": "BTC"}
 def create_app(market: Market, write: Callable[[Positions], None]) -> Flask:
     """Create the application.
 
-    After a change of the switches, it calls `write` to update the price feeds on the chain.
+    After a change of the switches, the application calls `write` to update the price feeds on the chain.
     """
     app = Flask(__name__)
 

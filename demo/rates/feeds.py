@@ -17,7 +17,7 @@ from demo.contracts.deploy import ChainRefusal, deploy_contract, rpc, send
 from demo.rates.market import FROZEN_FOR, Positions
 
 KEY = "0x" + keccak(text="quittance local world: price feeds").hex()
-"""A public key without value."""
+"""This private key is published here, so it must not hold anything of value."""
 FEEDS = {
     "USDC": "0x458418043561fB17DFf690687B42b1AAD56ef586",
     "ETH": "0xa43D7ad46fa0b829465aa71bd9676c4c1CE1AC46",
@@ -40,7 +40,7 @@ def deploy_feeds(rpc_url: str) -> None:
 
 
 def write_feeds(rpc_url: str, positions: Positions, *, now: float | None = None) -> None:
-    """Write the prices that the switches select to the feeds. Raises ChainRefusal."""
+    """Write prices to the feeds, as the switches select. Raises ChainRefusal."""
     with _one_writer:
         _write(rpc_url, positions, time.time() if now is None else now)
 

@@ -67,7 +67,7 @@ class Market:
             return self._positions
 
     def set(self, changed: Mapping[str, Any]) -> Positions:
-        """Change some of the switches. Raises UnknownSwitch if one of them is invalid. Then no switch changes."""
+        """Change some of the switches. If one of them is invalid, change none of them and raise UnknownSwitch."""
         _check(changed)
         with self._lock:
             prices = {**self._positions.prices, **changed.get("prices", {})}

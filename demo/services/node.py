@@ -34,7 +34,7 @@ def npm() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return this process's environment, with `node()` first on the PATH. Scripts that npm starts need that."""
+    """Return this process's environment, with `node()` first on the PATH. Scripts that npm starts need this PATH."""
     return {**os.environ, "PATH": f"{node().parent}{os.pathsep}{os.environ.get('PATH', '')}"}
 
 

@@ -162,7 +162,7 @@ def _let_traverse(path: Path) -> None:
 def _socket_directory(data_dir: Path, user: int | None) -> Path:
     """Return the data directory, if its path is short enough.
 
-    Otherwise return a private directory in /tmp. The same `data_dir` always has the same one.
+    Otherwise return a private directory in /tmp. The same `data_dir` always has the same private directory.
     """
     if len(str(data_dir / ".s.PGSQL.5432")) <= _LONGEST_SOCKET_PATH:
         return data_dir

@@ -42,7 +42,7 @@ class Child:
     def exit_code(self) -> int | None:
         """The exit status, or None while the process runs.
 
-        If it is negative, a signal with that number killed the process.
+        A negative status means that the signal with this number killed the process.
         """
         return self.popen.poll()
 

@@ -14,7 +14,7 @@ from demo.services.process import Child, ServiceError, free_port, require_free, 
 
 VERSION = "1.5.0"
 CHAIN_ID = 900_000_000_001
-"""Our own number, for the local cluster only; the public clusters have the numbers of LI.FI."""
+"""Our own chain id for the local cluster. For the public clusters, the service uses LI.FI's chain ids."""
 NETWORK = "local"
 SLOT_MS = 400
 """The same value as on the public clusters."""
@@ -23,7 +23,7 @@ _SCRIPT = Path(__file__).with_name("surfnet.js")
 
 @dataclass(frozen=True)
 class Surfnet:
-    """A running chain, with its endpoints for JSON-RPC and WebSocket. Batches work."""
+    """A running chain, with its endpoints for JSON-RPC (also in batches) and WebSocket."""
 
     url: str
     ws_url: str

@@ -191,6 +191,6 @@ def _asked(order: Order, good: Good) -> dict[str, Any]:
 
 
 def _origin(address: str) -> str:
-    """Return the origin of the payment page. Apart from this origin and their own, the shop's pages use no origin."""
+    """Return the origin of the payment page. The shop's pages use only this origin and their own."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"

@@ -14,9 +14,9 @@ class Good:
     price: str
     blurb: str
     currency: str = ""
-    """The currency of its price; empty for the shop's token. It is converted when the order is paid."""
+    """The currency of the price, or empty for the shop's token. A currency is converted when the order is paid."""
     at_kiosk: bool = False
-    """Sold by the kiosk across the harbour, which is paid on a chain of its own."""
+    """Sold by the kiosk across the harbour. Customers pay the kiosk on another chain."""
 
 
 GOODS = {

@@ -31,9 +31,10 @@ class Event:
 
 
 def verify(header: str, body: bytes, secret: str, *, now: float) -> Event:
-    """Return the event in `body`, if `header` has a valid signature with `secret`, made within 300 s of `now`.
+    """Return the event in `body`. Raise SignatureError unless `header` has a valid signature with `secret`.
 
-    `body` is the raw body. If it is parsed and serialised again, its bytes may change. Otherwise raise SignatureError.
+    The signature must be made within 300 s of `now`. Pass the raw body, because parsing and serialising it again may
+    change its bytes.
     """
     timestamp, signatures = _parse(header)
     if abs(now - int(timestamp)) > TOLERANCE_SECONDS:

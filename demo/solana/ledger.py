@@ -51,7 +51,7 @@ def latest_blockhash(url: str) -> Hash:
 def send(url: str, instructions: Sequence[Instruction], signers: Sequence[Keypair]) -> str:
     """Sign and send a v0 transaction. The first signer pays. Return the signature when it is confirmed.
 
-    Raises LedgerRefusal if it fails.
+    Raises LedgerRefusal if the transaction fails.
     """
     message = MessageV0.try_compile(signers[0].pubkey(), list(instructions), [], latest_blockhash(url))
     return send_signed(url, VersionedTransaction(message, list(signers)))

@@ -4,7 +4,7 @@
 #   backup.sh                dump once
 #   backup.sh --every 21600  dump now and every six hours
 #
-# A file is complete if it has its final name. Files older than BACKUP_DAYS (default 14) are removed, but never the newest.
+# A file is complete if it has its final name. Files older than BACKUP_DAYS (default 14) are removed, except the newest.
 set -euo pipefail
 umask 077
 
@@ -24,7 +24,7 @@ fi
 dump() {
   local file
   file="$folder/quittance-$(date -u +%Y%m%dT%H%M%SZ).dump.age"
-  # The shell doesn't stop at errors in a function that is called before ||, so each step says what its failure means.
+  # The shell doesn't stop at errors in a function that is called before ||. So a step that must succeed has `|| return`.
   pg_dump --format=custom --no-owner --no-privileges --dbname="$database" | age --recipient "$recipient" >"$file.part" || return
   mv "$file.part" "$file" || return
   echo "$(basename "$file"): $(stat -c %s "$file") bytes"

@@ -70,7 +70,7 @@ class AddressList:
 
     - `rows`: the name of the Merchant attribute that has the list's rows.
     - `entry`, `label`: the name and the label of the form field for the row to remove.
-    - `action`: the name of the change in the message that it requires a code.
+    - `action`: the name of the change, for the message that the change requires a code.
     - `adding`, `removing`: the URL names of the two pages.
     - `template`: the template with the links to the two pages.
     - `add`: returns False if another user has added the address at the same time.
@@ -190,7 +190,7 @@ class CodeListPages(portal.ShowsMore):
     def _add(self, request: HttpRequest, merchant: Merchant, addresses: AddressList, form: AddForm) -> bool:
         """Add the address. Return False if the form has errors."""
         chain_type, address = recipient = form.cleaned_data["address"]
-        # The form was submitted twice, and the first submission has already added the address.
+        # If the form was submitted twice, the first submission has already added the address.
         if addresses.rows_of(merchant).filter(chain_type=chain_type, address=address).exists():
             messages.info(request, addresses.already.format(address))
             return True
@@ -207,7 +207,7 @@ class CodeListPages(portal.ShowsMore):
             with transaction.atomic():
                 addresses.remove(merchant, (entry.chain_type, entry.address), request)
                 self.log_change(request, merchant, addresses.log_of_removing.format(entry.address))
-        except LookupError as error:  # Another user removed it at the same time.
+        except LookupError as error:  # Another user removed the address at the same time.
             messages.info(request, str(error))
             return
         messages.success(request, addresses.removed.format(entry.address))

@@ -33,7 +33,7 @@ OVERLAPS = {
 
 
 class ChoosesMerchant(_Form):
-    """Mixin for a form with a lookup field `merchant`. List it first."""
+    """Mixin for a form with a lookup field `merchant`. Make it the first base class."""
 
     def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
         """Drop an invalid merchant ID, because the lookup field would raise an error for it."""
@@ -134,15 +134,15 @@ class MerchantForm(forms.ModelForm[Merchant]):
 class OnceForm(forms.Form):
     """A form that takes effect once. A reload or a double click has no effect.
 
-    Store the form's id and its effect in the same transaction.
+    Store the form's id and the form's effect in the same database transaction.
     """
 
     form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
     def is_first_use(self) -> bool:
-        """Record the submission, and return whether it is the first.
+        """Record the submission, and return whether it is the form's first submission.
 
-        Call it in the transaction of the form's effect.
+        Call this method in the same database transaction as the form's effect.
         """
         SpentForm.objects.filter(at__lt=timezone.now() - _FORM_LIFETIME).delete()
         _, is_first = SpentForm.objects.get_or_create(form_id=self.cleaned_data["form_id"])
@@ -192,7 +192,7 @@ class EditKeyForm(forms.ModelForm[ApiKey]):
         return cleaned
 
     def clean_expires_at(self) -> datetime | None:
-        """Return None or a time in the future. A past expiry is allowed only if the user didn't change it."""
+        """Return the key's expiry, or None. An expiry in the past is valid only if the user didn't change it."""
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         return _time_to_come(expires_at) if "expires_at" in self.changed_data else expires_at
 

@@ -178,7 +178,7 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
         may_issue_keys = request.user.has_perm("merchants.add_apikey")
         shown = {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
         if merchant_of(request.user) is not None:
-            # Hide the back button: the list would redirect here. Not False, because the theme turns False into text.
+            # Hide the back button: the list would redirect here. The theme would turn False into text, so use "".
             shown["show_back_button"] = ""
             shown["show_save_and_continue"] = False  # for these users, the save button does the same
         return shown
@@ -384,7 +384,7 @@ class ApiKeyAdmin(
         }
         response = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
         response["Cache-Control"] = "no-store"
-        # The CSRF check needs the form's origin. With a stricter policy, browsers don't send it.
+        # The CSRF check needs the form's origin. With a stricter policy, browsers would not send the origin.
         response["Referrer-Policy"] = "same-origin"
         return response
 
@@ -408,9 +408,9 @@ class ApiKeyAdmin(
 
 
 def trial_call(key: ApiKey) -> str:
-    """Return a shell command for trying the key.
+    """Return a shell command that tries the key.
 
-    The key's permissions allow the command's call. The command reads the key from the environment.
+    The command makes a call that the key's permissions allow. It reads the key from the environment.
     """
     header = '-H "X-API-Key: $QUITTANCE_API_KEY"'
     if Permission.CREATE_PAYMENTS in key.permissions:

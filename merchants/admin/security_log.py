@@ -30,7 +30,7 @@ class AuditEntryAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[AuditEn
     show_facets = admin.ShowFacets.NEVER
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
-        """Annotate the actor and the IP address. If the actor works for the operator, hide both from merchants."""
+        """Add each entry's actor and IP address. If the actor works for the operator, hide both from merchants."""
         entries: QuerySet[AuditEntry] = super().get_queryset(request)
         if sees_every_merchant(request.user):
             return entries.annotate(shown_actor=F("actor"), shown_address=F("address"))

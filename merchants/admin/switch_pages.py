@@ -54,7 +54,7 @@ class OffForm(FactorForm):
 class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
     """All features, chains and tokens with their state.
 
-    A row in the table means "off": to switch something off, a row is added.
+    The database has a row only for each switch that is off.
     """
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:

@@ -107,7 +107,7 @@ class MemberAdmin(MerchantScoped, portal.ReadOnly, portal.ShowsMore, portal.Mode
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StaffMembership]:
-        """Return the members of merchants; support is on the users' page."""
+        """Return the members of merchants. Users with the support role are on the users' page."""
         members: QuerySet[StaffMembership] = super().get_queryset(request).exclude(merchant=None)
         return members.annotate(has_factor=Exists(Authenticator.objects.filter(user=OuterRef("user"))))
 
@@ -231,7 +231,7 @@ class MemberAdmin(MerchantScoped, portal.ReadOnly, portal.ShowsMore, portal.Mode
 
 @admin.register(Invitation)
 class InvitationAdmin(MerchantScoped, portal.NeverDeleted, portal.ShowsMore, portal.ModelAdmin[Invitation]):
-    """Open and past invitations. A link is sent by e-mail. If e-mail isn't set up, it is shown once."""
+    """Open and past invitations. A link is sent by e-mail. If e-mail isn't set up, the link is shown once."""
 
     change_form_template = "admin/acting_change_form.html"
     list_display = ("email", "role_name", "state", "inviter", "created", "expires", "merchant")

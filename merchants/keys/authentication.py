@@ -61,7 +61,7 @@ def actor_of(request: Request) -> str:
 
 
 def merchant_of(request: Request) -> Merchant:
-    """Return the authenticated merchant. Look up objects only among this merchant's."""
+    """Return the authenticated merchant. A call may only look up objects that belong to this merchant."""
     merchant: object = request.user
     if not isinstance(merchant, Merchant):
         raise ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")

@@ -32,7 +32,8 @@ from merchants.models import Merchant
 from merchants.models.idempotency_keys import IdempotencyKey
 
 KEPT_FOR = timedelta(hours=24)
-# After a crash, the key is free again after this time. If a call takes longer, it loses its claim and is rolled back.
+# If the process crashes during a call, the call's key is free again after this time. If a call takes longer, it loses
+# its claim and is rolled back.
 LEASE = timedelta(seconds=30)
 PURGE_BATCH = 1000
 PURGE_BATCHES = 20

@@ -25,7 +25,7 @@ _pause = time.sleep
 
 
 def wait_for(attempt: Callable[[], Result], *, lock: int) -> Result | None:
-    """Repeat `attempt` until it returns a result, and commit its changes.
+    """Repeat `attempt` until it returns a result. Commit the changes that `attempt` made.
 
     Returns None after `MAX_SECONDS`. Returns None at once if another call waits with the same `lock`, or if
     `MAX_WAITING` calls of this process are waiting.

@@ -18,7 +18,7 @@ from merchants.staff import audit
 logger = logging.getLogger(__name__)
 
 WATCHED = (NoticeKind.FIRST_PAYMENT, NoticeKind.ATTENTION)
-"""The kinds that `payments.notices` checks for while at least one member wants them."""
+"""`payments.notices` checks if these notices are due, while at least one member wants them."""
 
 
 def notify(
@@ -26,8 +26,8 @@ def notify(
 ) -> int:
     """Store a notice for each member who wants this kind. Return how many e-mails were stored.
 
-    If `to_merchant` is True, also store an e-mail to the merchant's address, which has no unsubscribe link. Call this
-    function in the transaction of the change that the notice reports.
+    If `to_merchant` is True, also store an e-mail to the merchant's address, without an unsubscribe link. Call this
+    function in the same database transaction as the change that the notice reports.
     """
     members = [] if mail.is_off() else list(_subscribed(merchant, kind))
     addresses = {member.user.email.lower() for member in members}

@@ -1,6 +1,7 @@
 """Store e-mails to send.
 
-Call this in the transaction of the change that the e-mail reports. `merchants.mail.sending` sends them.
+Call `enqueue` in the same database transaction as the change that the e-mail reports. `merchants.mail.sending` sends
+the stored e-mails.
 """
 
 from merchants.models import Mail, Merchant, StaffMembership

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 KEPT = timedelta(hours=24)
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=1)
-# A lease is renewed for at most a minute. The batch must end within this time, although each e-mail may take
+# A lease is renewed for at most a minute. The batch must end within this time, even if each e-mail takes
 # EMAIL_TIMEOUT.
 _BATCH = 5
 MAILS = Queue(model=Mail, due="next_attempt_at", owner="merchant_id")

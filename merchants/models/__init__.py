@@ -142,8 +142,8 @@ class ContractRecipient(models.Model):
     """A contract recipient. The merchant has confirmed that it controls this address on every chain of the family.
 
     Without this confirmation, the contract can't be the recipient of a deposit address. The reason: if a customer sends
-    money to a deposit address on the wrong chain, it goes to the recipient's address on that chain. Change rows only
-    through `merchants.recipients`, which writes the security log.
+    money to a deposit address on the wrong chain, the money goes to the recipient's address on that chain. Change rows
+    only through `merchants.recipients`, which writes the security log.
     """
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="contract_recipients")
@@ -165,7 +165,7 @@ class ContractRecipient(models.Model):
 
 
 class Permission(models.TextChoices):
-    """A key's permissions. A key without any can read payment requests and events."""
+    """A key's permissions. A key without permissions can read payment requests and events."""
 
     CREATE_PAYMENTS = "create_payments", "Create, cancel and retry payments"
     CREATE_REFUNDS = "create_refunds", "Create, build, submit and cancel refunds, to any address"

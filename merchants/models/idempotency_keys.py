@@ -9,7 +9,8 @@ from django.db.models import Q
 class IdempotencyKey(models.Model):
     """A key of one merchant.
 
-    While the call runs, it holds the key until `lease_until`. Then the row has the response, until `expires_at`.
+    While a call with the key runs, the call holds the key until `lease_until`. After that, the row has the response
+    until `expires_at`.
 
     `fingerprint` is a digest of the first call's path and body.
     """

@@ -45,7 +45,7 @@ class Mail(models.Model):
 
 
 class NoticeWatch(models.Model):
-    """The checks whether a merchant needs a notice: the time of the next check, and the result of the last one.
+    """When to check next if a merchant's members need a notice, and the result of the last check.
 
     `known` lists the payments and other cases that needed attention at the last check. `known` is null before the first
     check.

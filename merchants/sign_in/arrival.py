@@ -1,4 +1,4 @@
-"""Record a sign-in in the security log. If the member chose this notice, also send an e-mail."""
+"""Record a sign-in in the security log. If the member chose notices of sign-ins, also send an e-mail."""
 
 from django.conf import settings
 from django.contrib.auth.models import User

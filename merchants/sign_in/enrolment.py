@@ -31,7 +31,8 @@ class TwoFactorView(RedirectURLMixin, View):
     def dispatch(self, request: Any, *args: Any, **options: Any) -> Any:
         """Require sign-in.
 
-        Redirect users who haven't entered a code yet. Otherwise they could replace their second factor without a code.
+        If users have a second factor and haven't entered a code yet, redirect them to the code page. Otherwise they
+        could replace the second factor without a code.
         """
         if not (request.user.is_active and request.user.is_staff):
             return HttpResponseRedirect(f"{reverse('admin:login')}?next={request.path}")
@@ -126,7 +127,7 @@ class TwoFactorView(RedirectURLMixin, View):
         context = {**self.site.each_context(self.request), "next": self.get_redirect_url(), **context}
         response = TemplateResponse(self.request, template, context)
         response["Cache-Control"] = "no-store"
-        # The CSRF check needs the form's origin. With a stricter policy, browsers don't send it.
+        # The CSRF check needs the form's origin. With a stricter policy, browsers would not send the origin.
         response["Referrer-Policy"] = "same-origin"
         return response
 

@@ -143,7 +143,7 @@ class ResetSentView(_Page, PasswordResetDoneView):
 
 
 class ConfirmView(_Page, PasswordResetConfirmView):
-    """A link works once, for an hour."""
+    """The page that a reset link opens. Each link works once, within an hour."""
 
     template_name = "admin/password_reset_confirm.html"
     form_class = NewPasswordForm

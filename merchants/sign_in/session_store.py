@@ -13,7 +13,7 @@ class SessionStore(db.SessionStore):
         """Save the session.
 
         Raises UpdateError if another request has deleted the session. During an outage, raises the database's error.
-        Django's own `save` would raise UpdateError then too, which becomes a 400.
+        Django's `save` raises UpdateError for an outage too, and the response is then a 400.
         """
         try:
             return super().save(must_create)

@@ -25,7 +25,7 @@ class WrongCode(ValueError):
 
 
 def is_required() -> bool:
-    """Whether users must have a second factor. In production they must."""
+    """Whether users must have a second factor. Only production requires it."""
     return bool(settings.ENVIRONMENT == "production")
 
 

@@ -1,6 +1,6 @@
 """Write the security log.
 
-An entry has an action, such as a sign-in or a new key, with the actor, time and IP address. No secrets.
+An entry has an action, such as a sign-in or a new key, with the actor, time and IP address. It contains no secrets.
 """
 
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ def note(
 ) -> None:
     """Write one entry. The default actor is the request's user or, without a request, the command line.
 
-    For an API call, `actor_name` is the name of the API key. The owners of `merchant` see the entry. The default is the
-    subject's merchant. If the subject has none, it is the actor's merchant.
+    For an API call, `actor_name` is the name of the API key. The owners of `merchant` see the entry. By default,
+    `merchant` is the subject's merchant. If the subject has no merchant, it is the actor's merchant.
     """
     if actor is None and actor_name is None and request is not None:
         actor = request.user
@@ -69,8 +69,8 @@ def _merchant_of(thing: object) -> Merchant | None:
 def of_saved_users(what: str, *, detail: str = "") -> Iterator[None]:
     """Write an entry for each user that is saved inside the context. The actor is the command line.
 
-    Use it for Django's commands, which prompt for the user. The entry is not in the transaction of the change: that
-    would stay open while the command waits for a password.
+    Use it for Django's commands, which prompt for the user. The user and the entry are not saved in one transaction,
+    because the transaction would stay open while the command waits for a password.
     """
 
     def record(instance: User, **_: object) -> None:

@@ -61,7 +61,7 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
 
 
 def names_merchant(row: Model) -> bool:
-    """Whether the row's cells show its merchant. Members of a merchant don't need it: they see only its rows."""
+    """Whether the list shows the row's merchant. Members see one merchant's rows, so their lists don't show it."""
     return bool(getattr(row, "names_merchant", False))
 
 

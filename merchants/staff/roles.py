@@ -130,7 +130,7 @@ class RoleBackend(ModelBackend):
 
 
 def membership_of(user: Account) -> StaffMembership | None:
-    """Return the row with the user's role. Operators have none."""
+    """Return the row with the user's role. Operators have no row."""
     return getattr(user, "membership", None)
 
 
@@ -194,8 +194,8 @@ def require_other_owner(membership: StaffMembership) -> None:
 def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None:
     """Give this saved user one role: operator, support, or a role within `merchant`.
 
-    Raises OnlyOwner if a merchant would lose its only owner. Raises ValueError for an unknown role, if a role within a
-    merchant has no merchant, and if another role has one.
+    Raises OnlyOwner if a merchant would lose its only owner. Raises ValueError for an unknown role. Also raises it if
+    `merchant` is missing for a role within a merchant, or is given for operator or support.
     """
     if role not in (OPERATOR, *Role.values):
         raise ValueError(f"there is no role {role!r}")

@@ -22,7 +22,7 @@ DEFAULT = "UTC"
 
 @cache
 def names() -> tuple[str, ...]:
-    """Return the IANA names of the zones to choose from: UTC, then those with an area and a city."""
+    """Return the IANA names of the zones to choose from: UTC, then the names with an area and a city."""
     places = {
         name for name in available_timezones() if "/" in name and not name.startswith(("Etc/", "SystemV/"))
     }
@@ -30,7 +30,7 @@ def names() -> tuple[str, ...]:
 
 
 def zone_of(user: Account) -> str:
-    """Return the IANA name of the user's time zone. If the server doesn't know it, return UTC."""
+    """Return the IANA name of the user's time zone. If the server doesn't know this time zone, return UTC."""
     chosen = PortalPreferences.objects.filter(user=user.pk).values_list("time_zone", flat=True).first()
     return chosen if chosen in names() else DEFAULT
 

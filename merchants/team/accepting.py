@@ -60,7 +60,7 @@ class PasswordForm(forms.Form):
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 class InvitationView(View):
-    """A GET must not use up the link, because mail scanners and previews open it."""
+    """The page of the link. A GET must not use up the link, because mail scanners and previews open it."""
 
     site: "AdminSite" = None  # type: ignore[assignment]  # given by `as_view`
 
@@ -101,6 +101,6 @@ class InvitationView(View):
         context = {**self.site.each_context(request), **context}
         response = TemplateResponse(request, "admin/invitation.html", context, status=status)
         response["Cache-Control"] = "no-store"
-        # The CSRF check needs the form's origin. With a stricter policy, browsers don't send it.
+        # The CSRF check needs the form's origin. With a stricter policy, browsers would not send the origin.
         response["Referrer-Policy"] = "same-origin"
         return response

@@ -165,7 +165,7 @@ def _check_invitable(email: str, merchant: Merchant | None) -> None:
 def _account(email: str) -> User:
     """Return a new account named after `email`.
 
-    If a former member has this address, return that deactivated account.
+    If a former member's deactivated account has this address, return that account instead.
     """
     name = _NOT_IN_NAMES.sub("-", email)
     for number in range(1, 1000):

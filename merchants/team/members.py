@@ -62,7 +62,7 @@ def remove_member(member: StaffMembership, *, request: HttpRequest) -> None:
 
 
 def _held(member: StaffMembership, request: HttpRequest) -> StaffMembership:
-    """Lock the team, and check that the actor may change it. Return the member as now stored."""
+    """Lock the team, and check that the actor may change it. Return the member's current row."""
     merchant = member.merchant
     assert merchant is not None, "support and operators belong to no team"
     lock_team(merchant)

@@ -222,7 +222,7 @@ class EndpointPages(portal.ShowsMore):
     def _with_secret(
         self, request: HttpRequest, endpoint_id: int, act: Any, *, title: str, explanation: str, button: str
     ) -> HttpResponse:
-        """Require a new second-factor code. Then act, and show the secret in the response."""
+        """Require a new second-factor code. Then call `act`, and show the secret that it returns."""
         endpoint = self._endpoint(request, endpoint_id)
         if merchant_of(request.user) is None:
             raise PermissionDenied

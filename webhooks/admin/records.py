@@ -144,7 +144,7 @@ class EventAdmin(Records):
         return found_by(rows, named)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        """Don't load the bodies, which older events have in their rows: the list doesn't show them."""
+        """Don't load the bodies that older events have in their rows, because the list doesn't show bodies."""
         events: QuerySet[Event] = super().get_queryset(request)
         return events.defer("row_body")
 

@@ -148,7 +148,7 @@ class Redelivery(Answer, kw_only=True):
 class EventEnvelope(Answer, kw_only=True):
     """Describes an event in the API reference.
 
-    Events aren't encoded from it: `webhooks.events.envelope` stores their bytes.
+    Events aren't encoded from this class: `webhooks.events.envelope` encodes them.
     """
 
     id: Annotated[str, doc("`evt_` and 24 characters. Handle each id once: the same event can arrive again.")]
@@ -238,7 +238,7 @@ class DeliveryObject(Answer, kw_only=True):
 
 
 def _url(delivery: Delivery) -> str | None:
-    """Return the current URL: the payment request's own or, if the request has none, the endpoint's."""
+    """Return the payment request's own webhook URL or, if it has none, the endpoint's current URL."""
     if delivery.url_override:
         return delivery.url_override
     endpoint = getattr(delivery.merchant, "webhook_endpoint", None)

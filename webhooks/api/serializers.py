@@ -67,10 +67,10 @@ class EventTypesField(serializers.ListField):
     },
 )
 class EndpointChangeSerializer(StrictSerializer):
-    """The body of PUT. Omitted or null fields keep their value, except `url`.
+    """The body of PUT /api/webhooks. Omitted settings keep their values. A null `is_enabled` also keeps its value.
 
-    A null `enabled_events` restores the default types. `url` may be omitted if the merchant has no URL: the event types
-    then apply to payment requests with their own `webhook_url`.
+    A null `url` removes the URL. A null `enabled_events` restores the default types. `url` may be omitted if the
+    merchant has no URL: the event types then apply to payment requests with their own `webhook_url`.
     """
 
     url = WebhookAddressField(

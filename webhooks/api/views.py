@@ -224,7 +224,7 @@ class DeliveryViewSet(viewsets.ViewSet):
 
 @method_decorator(cache_control(no_store=True), name="dispatch")
 class EventViewSet(viewsets.ViewSet):
-    """The merchant's events, also those that were never sent."""
+    """The merchant's events, including those that were never sent."""
 
     permission_classes = (HasApiKey,)
 

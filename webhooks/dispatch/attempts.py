@@ -18,7 +18,7 @@ from webhooks.models import Delivery, Endpoint
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of an attempt, with the `claim` under which it was made."""
+    """The result of an attempt, with the `claim` that leased the delivery."""
 
     claim: Claim
     answer: Answer
@@ -26,9 +26,9 @@ class Outcome:
 
 
 def store_results(outcomes: Sequence[Outcome]) -> int:
-    """Store the results of attempts whose leases are still held. Return their number.
+    """Store the results of attempts whose leases are still held. Return how many results were stored.
 
-    After a failed attempt, `retry_schedule` sets the time of the next one. The eighth attempt of a series is the last.
+    After a failed attempt, `retry_schedule` sets the time of the next attempt. A series ends after eight attempts.
     """
     with transaction.atomic():
         made = _attempts_made(outcomes)
@@ -82,7 +82,7 @@ def _attempt(outcome: Outcome) -> tuple[str, int, int, int | None, str, str]:
 
 
 def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
-    """Store since when each endpoint has failed. An attempt to a payment request's own URL doesn't count."""
+    """Store when each endpoint began to fail, or that it works again. A payment request's own URL doesn't count."""
     by_merchant: dict[uuid.UUID, list[Outcome]] = {}
     for outcome in outcomes:
         if outcome.claim.merchant_id is not None:

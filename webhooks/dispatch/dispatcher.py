@@ -123,7 +123,7 @@ class Dispatcher:
                     # Close the connection while it is idle, because the database may fail over before its next use.
                     connections.close_all()
             except Exception:
-                # The leases of these deliveries expire. Then they are leased again.
+                # The leases of these deliveries expire. Then the deliveries are leased again.
                 logger.exception("webhook deliveries could not be leased or stored")
                 connections.close_all()
             if is_last:
@@ -189,7 +189,7 @@ class Dispatcher:
         return list(self._slow_merchants)
 
     def _store_results(self, outcomes: Sequence[Outcome]) -> int:
-        """Store results. If the database is down, retry, because an event is sent again if the result is lost."""
+        """Store results. If the database is down, retry: an event whose result is lost would be sent again."""
         until = time.monotonic() + _MAX_DATABASE_WAIT_SECONDS
         while outcomes:
             try:

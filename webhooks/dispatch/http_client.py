@@ -117,9 +117,8 @@ def post(
 ) -> Answer:
     """POST `body`. Return the result within `deadline` seconds, even if the receiver hangs.
 
-    `tls` has the trusted certificates. By default, they are those of the public authorities. `resolve` returns the
-    addresses of a host name. By default, it is the system's resolver. Raises Busy if too many threads of a web process
-    are sending.
+    `tls` has the trusted certificates (default: those of the public authorities). `resolve` returns the addresses of a
+    host name (default: the system's resolver). Raises Busy if too many threads of a web process are sending.
     """
     with waiting_for("receivers", at_once=_MOST_TESTS_AT_ONCE, queues=False):
         return _post(url, body, headers, rules=rules, deadline=deadline, tls=tls, resolve=resolve)
@@ -156,9 +155,7 @@ def get(
 ) -> bytes | None:
     """GET `url` by the same rules as `post`.
 
-    Return the body if the status is 200 and the body has at most `most` bytes.
-
-    Otherwise return None.
+    Return the body if the status is 200 and the body has at most `most` bytes. In all other cases, return None.
     """
     call = _Call("GET", ends_at=time.monotonic() + deadline, rules=rules, tls=tls, resolve=resolve, most=most)
     error = call.attempt(url, b"", {"Accept-Encoding": "identity"}, deadline)
@@ -210,8 +207,8 @@ def _in_words(problem: Exception) -> str:
 class _Call:
     """One request under one deadline.
 
-    `status` is the received status. `kept` has the first bytes of the body, up to `most`. `is_whole` is True if that is
-    the complete body.
+    `status` is the received status. `kept` has the first bytes of the body, up to `most`. `is_whole` is True if `kept`
+    has the complete body.
     """
 
     def __init__(
@@ -244,7 +241,7 @@ class _Call:
         return ""
 
     def run(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
-        """Make the request over an idle connection, or over a new one if there is none.
+        """Make the request over an idle connection. If there is none, open a new connection.
 
         A receiver may close an idle connection at the moment of its reuse. So if an idle connection breaks before a
         response arrives, the request is sent again over a new connection.

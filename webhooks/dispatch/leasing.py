@@ -142,7 +142,7 @@ def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> lis
 def _endpoints(merchants: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
     """Return the merchants' endpoints.
 
-    If one is missing, create it, because the endpoint's secret signs the request.
+    If an endpoint is missing, create it, because its secret signs the request.
     """
     endpoints = {endpoint.merchant_id: endpoint for endpoint in _those_of.rows(merchants=[*merchants])}
     if missing := merchants - endpoints.keys():

@@ -1,6 +1,6 @@
 """Decide whether an IP address is on the public internet.
 
-For webhooks, the service connects to no other address. Pure functions.
+The service sends webhooks only to addresses on the public internet. Pure functions.
 
 The tables follow the IANA special-purpose registries (RFC 6890 and its updates). `ipaddress.is_global` is not strict
 enough: it is true for private addresses inside IPv6 addresses (NAT64, 6to4, IPv4-compatible).
@@ -33,7 +33,8 @@ _REFUSED_V4 = tuple(
         "240.0.0.0/4",  # reserved, broadcast
     )
 )
-# All other IPv6 addresses are loopback, mapped, translated, unique-local, link-local, multicast or unassigned.
+# IPv6 addresses outside this network are loopback, mapped, translated, unique-local, link-local, multicast or
+# unassigned.
 _GLOBAL_UNICAST_V6 = ipaddress.IPv6Network("2000::/3")
 _REFUSED_V6 = tuple(
     ipaddress.IPv6Network(network)

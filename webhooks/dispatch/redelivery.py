@@ -1,4 +1,4 @@
-"""Send deliveries again. A merchant requests it by API, or a user in the portal."""
+"""Send deliveries again, when a merchant requests this by API, or a user requests it in the portal."""
 
 import logging
 from datetime import datetime
@@ -22,7 +22,7 @@ MOST_ATTEMPTS = 100
 def redeliver(delivery: Delivery, actor: str) -> Delivery:
     """Start a new series of eight attempts with the same body.
 
-    The first one is due at once. Return the updated delivery.
+    The first attempt of the series is due at once. Return the updated delivery.
 
     Earlier attempts are kept, and new attempts continue their numbers. The status becomes `pending`. An attempt in
     progress counts as the first of the new series. If the endpoint is disabled, the delivery waits until it is enabled.
@@ -64,9 +64,9 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
 
 
 def redeliver_failed(merchant: Merchant, since: datetime, actor: str, *, type_: str | None = None) -> int:
-    """Start a new series for each delivery that failed since `since`. Return how many were started.
+    """Start a new series for each delivery that failed since `since`. Return how many series were started.
 
-    Test events are not sent again. One call starts at most 10,000 deliveries. Call again for the next ones. Raises
+    Test events are not sent again. One call starts at most 10,000 deliveries. Call again to start more. Raises
     ApiError `webhook_not_configured` if there is no URL.
     """
     failed = Delivery.objects.filter(

@@ -22,10 +22,10 @@ def _listed(numbers: list[str]) -> str:
 
 
 def next_due(attempts: int, ended_at: datetime, random: Callable[[], float]) -> datetime | None:
-    """Return the time of the next attempt, or None after the eighth.
+    """Return the time of the next attempt. Return None after the eighth attempt.
 
-    `attempts` is the number of failed attempts, and `ended_at` the end of the last one. `random` returns numbers from 0
-    to 1.
+    `attempts` is the number of failed attempts. `ended_at` is when the last attempt ended. `random` returns numbers
+    from 0 to 1.
     """
     if attempts >= MAX_ATTEMPTS:
         return None

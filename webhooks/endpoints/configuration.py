@@ -32,7 +32,7 @@ UNCHANGED = Unchanged.UNCHANGED
 class Change:
     """A validated change of an endpoint. Omitted settings keep their values.
 
-    If `url` is None, the URL is removed. `url` can be omitted only if the endpoint has none. If `enabled_events` is
+    If `url` is None, the URL is removed. `url` can be omitted only if no URL is set. If `enabled_events` is
     None, the default types are restored.
     """
 
@@ -47,8 +47,8 @@ def configure(
 ) -> Endpoint | None:
     """Apply `change` and return the endpoint.
 
-    If the merchant has no endpoint, create it with a secret. But if the change then has neither a URL nor event types,
-    create nothing and return None.
+    If the merchant has no endpoint, create one with a secret. But if the change has neither a URL nor event types for
+    the new endpoint, create nothing and return None.
 
     After a rotation, the previous secret also signs for 24 hours. The security log gets an entry (see `audit.note` for
     `request` and `actor`). Raises ApiError if the endpoint has a URL and the change omits `url`.
@@ -94,7 +94,7 @@ def configure(
 
 
 def rotate_secret(merchant: Merchant, *, request: HttpRequest) -> str:
-    """Rotate the secret of an existing endpoint. Return the new secret. The previous one also signs for 24 hours."""
+    """Rotate the secret of an existing endpoint, and return the new secret. The old secret also signs for 24 hours."""
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().get(merchant=merchant)
         _rotate(endpoint)

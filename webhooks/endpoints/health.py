@@ -1,4 +1,4 @@
-"""Send a merchant an e-mail if its endpoint has failed for a day, and if it was disabled after five days.
+"""Send a merchant an e-mail when its endpoint has failed for a day, and another when the endpoint is disabled.
 
 `webhooks.dispatch.attempts` stores the failures and disables endpoints. An e-mail is due if `warned_at` is null. The
 transaction that stores the e-mail also sets `warned_at`.
@@ -24,7 +24,7 @@ _BATCH = 100
 
 
 def notify_merchants(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Store e-mails about endpoints that have failed for a day or were disabled. Return how many merchants get one."""
+    """E-mail merchants whose endpoint has failed for a day or was disabled. Return how many merchants get an e-mail."""
     failing = Q(is_enabled=True, failing_since__lte=now() - WARN_AFTER)
     disabled = Q(is_enabled=False, disabled_reason__isnull=False)
     owed = Endpoint.objects.filter(failing | disabled, warned_at=None, url__isnull=False)

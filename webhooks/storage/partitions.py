@@ -100,7 +100,7 @@ def monday(moment: datetime) -> datetime:
 def making_of(table: str, start: datetime) -> list[str]:
     """Return the SQL that creates the partition of one week.
 
-    `CREATE TABLE … PARTITION OF` would block concurrent reads and writes. This SQL doesn't.
+    `CREATE TABLE … PARTITION OF` would block concurrent reads and writes. This SQL doesn't block them.
     """
     name = f"{table}_{start:%Y%m%d}"
     return [

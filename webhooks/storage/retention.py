@@ -28,7 +28,7 @@ def purge_all(now: datetime) -> int:
 
 
 def purge(now: datetime, batch: int = BATCH) -> int:
-    """Remove up to `batch` events with their deliveries, and as many test events. Return how many were removed."""
+    """Remove up to `batch` events with their deliveries, and up to `batch` test events. Return the total number."""
     before = now - KEPT
     old_events = Event.objects.filter(created__lt=before).order_by("created", "id")
     events = list(old_events.values_list("pk", flat=True)[:batch])

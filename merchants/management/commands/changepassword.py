@@ -1,4 +1,4 @@
-"""`manage.py changepassword`: Django's own, with an entry in the security log."""
+"""`manage.py changepassword`: Django's command, which also writes to the security log."""
 
 from typing import Any
 
@@ -9,6 +9,6 @@ from merchants.staff import audit
 
 class Command(changepassword.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
-        """Change the password, and write to the security log whose it was."""
+        """Change the password. Write an entry with the user's name to the security log."""
         with audit.of_saved_users(audit.What.PASSWORD_CHANGED):
             return super().handle(*args, **options)

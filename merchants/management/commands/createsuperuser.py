@@ -1,4 +1,4 @@
-"""`manage.py createsuperuser`: Django's own, with an entry in the security log."""
+"""`manage.py createsuperuser`: Django's command, which also writes to the security log."""
 
 from typing import Any
 

@@ -1,6 +1,7 @@
 """`manage.py reset_two_factor USER`: remove a user's second factor.
 
-The last operator needs it after losing phone and recovery codes. For other users, an operator can do it in the portal.
+Use this command if the only operator has lost both the phone and the recovery codes. For other users, an operator can
+reset the second factor in the portal.
 """
 
 from argparse import ArgumentParser

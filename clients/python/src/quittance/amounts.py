@@ -6,8 +6,8 @@ from decimal import Decimal
 def decimal_string(amount: object) -> str:
     """Return `amount` as the API expects it: a decimal string in whole units of the token.
 
-    Raises TypeError unless it is a string or a Decimal, and ValueError for a Decimal that is not a number. The service
-    checks the rest, such as the number of decimals.
+    Raises TypeError unless `amount` is a string or a Decimal. Raises ValueError for a Decimal that is not a number. The
+    service checks everything else, such as the number of decimals.
     """
     if isinstance(amount, str):
         return amount

@@ -72,9 +72,9 @@ def compute_address(
 ) -> str:
     """Return the address of a contract that `factory` deploys by CREATE2 (EIP-1014).
 
-    Pass its code or the hash of the code.
+    Pass the contract's init code, the hash of the init code, or both.
 
-    Raises ValueError for invalid values, or if both are given and differ.
+    Raises ValueError for invalid values, and if the hash is not that of the code.
     """
     if init_code is None and init_code_hash is None:
         raise ValueError("Pass init_code or init_code_hash.")
@@ -91,7 +91,7 @@ def compute_address(
 def recipient_of(init_code: str) -> str:
     """Return the recipient in this init code. The forwarder can send to no other address.
 
-    Raises ValueError if it is not the code of a forwarder. Then don't send money to its address.
+    Raises ValueError if `init_code` isn't that of a forwarder. In that case, don't send money to the address.
     """
     code = _bytes(init_code, "init_code")
     if len(code) != len(_INIT_CODE) + 32 or not code.startswith(_INIT_CODE + bytes(12)):
@@ -106,7 +106,7 @@ def build_sweep(
     yet.
 
     Each sweep is a deposit and a token's contract, or "" for the native coin. Any account may send the transaction.
-    Send it on the chain with the money. Raises ValueError for an empty list, or for deposits of several factories.
+    Use the chain that has the money. Raises ValueError for an empty list, or for deposits of several factories.
     """
     factories = {deposit.factory for deposit, _ in sweeps}
     if len(factories) != 1:

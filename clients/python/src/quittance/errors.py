@@ -51,7 +51,7 @@ class AuthenticationError(QuittanceError):
 
 
 class PermissionDeniedError(QuittanceError):
-    """The key lacks a permission (403). The message contains its name."""
+    """The key lacks a permission (403). The message names the permission."""
 
 
 class IdempotencyError(QuittanceError):

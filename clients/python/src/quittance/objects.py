@@ -39,7 +39,7 @@ class ApiObject:
             raise APIError(message) from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON of the response, with unknown fields."""
+        """Return the JSON of the response, including fields that this version doesn't know."""
         return self._answer
 
 
@@ -165,9 +165,9 @@ class Value(ApiObject):
 class Payment(ApiObject):
     """A transaction that pays a payment request. `status` is `pending`, `processing`, `completed` or `failed`.
 
-    `status_detail` is a sentence for display. `amount` is in the paid token, and `amount_received` in the requested
-    one. Unknown amounts are None. If native coin arrived at the deposit address, `transaction_hash` is None until the
-    hash is submitted.
+    `status_detail` is a sentence for display. `amount` is in the paid token, and `amount_received` is in the requested
+    token. Unknown amounts are None. If native coin arrived at the deposit address, `transaction_hash` is None until
+    the hash is submitted.
     """
 
     id: str
@@ -237,7 +237,7 @@ class Refund(ApiObject):
 class PaymentRequest(ApiObject):
     """A payment request. `status` is `active`, `completed`, `expired` or `cancelled`.
 
-    Send the customer to `payment_url`. `payments` has the newest 20, and is None in lists and right after creation.
+    Send the customer to `payment_url`. `payments` has the newest 20 payments. In lists and after creation, it is None.
     """
 
     id: str
@@ -276,7 +276,7 @@ class PaymentRequest(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookConfiguration(ApiObject):
-    """This merchant's webhook endpoint. All fields are None if you have none.
+    """This merchant's webhook endpoint. All fields are None if you have no endpoint.
 
     The previous secret also signs events until `previous_secret_expires_at`.
     """
@@ -314,8 +314,8 @@ class OpenAmount(ApiObject):
 class PaymentLink(ApiObject):
     """A page where each customer gets a separate payment request. Share its `url`.
 
-    Either `amount`, `price` or `open_amount` is set. `payments_count` is the number of its requests that are completed,
-    or active and paid in part.
+    Either `amount`, `price` or `open_amount` is set. `payments_count` counts the link's payment requests that are
+    completed, or active and paid in part.
     """
 
     id: str

@@ -44,7 +44,7 @@ class Page(Generic[T]):
         return f"<Page of {len(self.data)} from {self.url}{', and more' if self.has_more else ''}>"
 
     def next_page(self) -> "Page[T] | None":
-        """Return the next page in the same direction, or None after the last."""
+        """Return the next page in the same direction, or None after the last page."""
         if not self.has_more or not self.data:
             return None
         up = self._goes_back_up

@@ -15,7 +15,7 @@ def is_temporary(status: int, code: str | None) -> bool:
 
 
 def delay(attempt: int, retry_after: float | None = None, *, longest: float | None = None) -> float:
-    """Return how many seconds to wait after attempt number `attempt` has failed. The first one is 1.
+    """Return how many seconds to wait after attempt number `attempt` has failed. The first attempt has number 1.
 
     The delay doubles each time, up to `longest` (8 s). Half of it is random, so that many callers don't retry at the
     same time. The delay is at least `retry_after`, the service's own delay.

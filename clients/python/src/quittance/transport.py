@@ -33,8 +33,8 @@ _BY_STATUS = {401: "authentication_error", 403: "permission_error", 429: "rate_l
 class _Key(AuthBase):
     """Adds the API key to a request just before it is sent.
 
-    No other object contains the key. The session uses this as its `auth`, so it doesn't read credentials from a
-    `.netrc` file.
+    No other object contains the key. This object is the session's `auth`, so the session doesn't read credentials from
+    a `.netrc` file.
     """
 
     def __init__(self, key: str) -> None:
@@ -90,8 +90,8 @@ class Transport:
     ) -> Any:
         """Return the JSON of a successful response.
 
-        A POST has an idempotency key. All retries have the same key, so the call takes effect once. Without a given
-        key, one is generated. Raises the QuittanceError of the last response.
+        A POST has an idempotency key. All retries have the same key, so the call takes effect once. If you pass no key,
+        the client generates a key. Raises the QuittanceError of the last response.
         """
         if method == "POST":
             idempotency_key = _checked_idempotency_key(

@@ -76,9 +76,9 @@ def run(options: argparse.Namespace, out: Output) -> int:
 class Listener:
     """Reads the events in their order and forwards each once.
 
-    The API lists events in the order of their commits. So the only position to store is the last forwarded event. Any
-    response counts as forwarded. If no server listens, the event and all later ones wait until one does. So each event
-    is forwarded once and in order.
+    The API lists events in the order of their commits. So the only position to store is the last forwarded event. After
+    any response, an event counts as forwarded. If no server listens, the event and all later events wait for a server.
+    So each event is forwarded once and in order.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Listener:
         self._count = 0
 
     def begin(self, since: str | None) -> None:
-        """Start after the event `since`. Without it, start after the newest event."""
+        """Start after the event `since`. If `since` is None, start after the newest event."""
         if since:
             self._last = self._client.events.retrieve(since).id
             return
@@ -120,7 +120,7 @@ class Listener:
             self._stop.wait(POLL_SECONDS)
 
     def say_where_it_ended(self) -> None:
-        """Print which `--since` continues after the last forwarded event."""
+        """Print the option `--since` with which the next run continues after the last forwarded event."""
         events = "1 event" if self._count == 1 else f"{self._count} events"
         again = f" Go on from here with --since {self._last}" if self._last else ""
         self._out.remark(f"Ended after {events}.{again}")
@@ -144,7 +144,7 @@ class Listener:
     def _forward(self, event: Event) -> Forwarded | None:
         """Forward `event`.
 
-        If no server listens, wait until one does. Return None if the command is stopped before that.
+        If no server listens, wait for a server. Return None if the command is stopped before that.
         """
         failures = 0
         while not self._stop.is_set():
@@ -200,7 +200,7 @@ def _local_url(text: str) -> str:
 
 @contextmanager
 def _until_interrupted() -> Iterator[threading.Event]:
-    """Yield an event. The first Ctrl-C or TERM sets it. A second one interrupts immediately."""
+    """Yield an event. The first Ctrl-C or TERM sets the event. Ctrl-C after that interrupts immediately."""
     stop = threading.Event()
 
     def stop_soon(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's interface

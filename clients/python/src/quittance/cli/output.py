@@ -15,7 +15,7 @@ class Output:
         self.as_json = as_json
 
     def result(self, answer: ApiObject | dict[str, Any], lines: Iterable[str]) -> None:
-        """Print one result: `lines`, or its JSON."""
+        """Print one result: as `lines`, or as JSON."""
         if self.as_json:
             self.json(answer.to_dict() if isinstance(answer, ApiObject) else answer)
         else:

@@ -1,4 +1,4 @@
-"""The service's URL and the secrets. Secrets are never arguments, because `ps` shows those."""
+"""The service's URL and the secrets. Secrets are never arguments, because `ps` shows arguments."""
 
 import argparse
 import os
@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:
-    """Add the option of every command that lists objects."""
+    """Add the option `--limit`, which every command that lists objects has."""
     parser.add_argument("--limit", type=int, default=20, help="maximum number to list (default: 20)")
 
 

@@ -114,7 +114,7 @@ def _token(tokens: list[Token], id: int | None) -> Token:
 def _find(client: Client, type: str, request: PaymentRequest) -> Event:
     """Return the event that the outcome caused.
 
-    The service stores it in the same transaction as the outcome, so it exists already.
+    The service stores the event in the same database transaction as the outcome, so the event exists already.
     """
     for look in range(_LOOKS):
         if look:

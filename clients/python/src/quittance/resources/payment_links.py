@@ -16,7 +16,7 @@ _PATH = "/api/payment-links"
 class PaymentLinks:
     """Pages where many customers can pay. Each customer gets a payment request.
 
-    Changes require the permission `create_payments`. Any key can read.
+    Changes require the permission `create_payments`. Any key can read payment links.
     """
 
     def __init__(self, transport: Transport) -> None:

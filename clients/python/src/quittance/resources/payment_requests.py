@@ -44,10 +44,10 @@ class PaymentRequests:
     ) -> PaymentRequest:
         """Create a payment request. `amount` is in whole tokens: a string or Decimal such as "12.50", never a float.
 
-        With a `price` such as `{"currency": "EUR", "amount": "25.00"}` instead, the service computes the amount. Send
-        the customer to the result's `payment_url`. `expires_in` is in seconds. A `payment_link` sets the token, the
-        chain and the recipient. If customers don't enter the amount, the link also sets the amount. Raises TypeError
-        for a float.
+        If you pass a `price` such as `{"currency": "EUR", "amount": "25.00"}` instead, the service computes the amount.
+        Send the customer to the result's `payment_url`. `expires_in` is in seconds. A `payment_link` sets the token,
+        the chain and the recipient. If customers don't enter the amount, the link also sets the amount. Raises
+        TypeError for a float.
         """
         has_amount = amount is not None or (price is None and payment_link is None)
         body = {

@@ -16,7 +16,7 @@ _PATH = "/api/refunds"
 class Refunds:
     """The merchant's refunds: money that goes back to customers. You sign each one with your own wallet.
 
-    Changes require the permission `create_refunds`. Any key can read.
+    Changes require the permission `create_refunds`. Any key can read refunds.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -32,7 +32,7 @@ class Refunds:
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> Refund:
-        """Create a refund of the payment request `id`. By default, `amount` is everything that is left.
+        """Create a refund of the payment request `id`. By default, `amount` is everything that is not refunded yet.
 
         If you don't know the customer's wallet, leave out `recipient_address`, and send the customer to the result's
         `claim_url`. Don't use the sender of a payment as the address. Raises TypeError for a float.
@@ -81,7 +81,7 @@ class Refunds:
     def build(self, id: str, *, wallet_address: str, idempotency_key: str | None = None) -> dict[str, Any]:
         """Return a new unsigned transaction that sends the refund.
 
-        Sign it with your wallet. Each call builds a new one, even with the same `idempotency_key`.
+        Sign it with your wallet. Each call builds a new transaction, even with the same `idempotency_key`.
         """
         return self._post(id, "build", {"wallet_address": wallet_address}, idempotency_key)
 

@@ -29,9 +29,9 @@ class Sandbox:
             id: The payment request's id.
             outcome: The outcome's name, such as `paid`, `processing` or `refund_failed`. The documentation ("Testing
                 your integration") lists all of them.
-            payment_id: The open simulated payment to decide; by default the newest one, or a new payment.
-            refund_id: The refund to change; by default the newest unfinished one, or a new one.
-            idempotency_key: By default a new one for each call.
+            payment_id: The open simulated payment to change; by default the newest one, or a new payment.
+            refund_id: The refund to change; by default the newest unfinished refund, or a new refund.
+            idempotency_key: By default, a new key for each call.
 
         Raises: InvalidRequestError: `resource_missing` if there is no sandbox, `payment_request_not_active` if the
         request's state does not allow the outcome.

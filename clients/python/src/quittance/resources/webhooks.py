@@ -30,7 +30,7 @@ class Webhooks:
         self._transport = transport
 
     def retrieve(self) -> WebhookConfiguration:
-        """Return the endpoint and its secret. All fields are None if you have none."""
+        """Return the endpoint and its secret. All fields are None if you have no endpoint."""
         return WebhookConfiguration.from_answer(self._transport.request("GET", _PATH))
 
     def update(
@@ -44,8 +44,8 @@ class Webhooks:
         """Change the endpoint and return it.
 
         Settings that you leave out don't change. `url=None` removes the URL. `enabled_events=None` restores the default
-        types. `rotate_secret` creates a new secret. For 24 hours, events are also signed with the previous secret. If
-        the response to such a call is lost, the call is not retried. Call `retrieve()` to see the current secret.
+        types. `rotate_secret` creates a new secret. For 24 hours, events are also signed with the previous secret. A
+        call that rotates the secret is not retried. If its response is lost, call `retrieve()` to see the secret.
         """
         body: dict[str, Any] = {"url": url}
         if is_enabled is not None:
@@ -107,9 +107,9 @@ class Deliveries:
     def redeliver_failed(
         self, since: datetime | str, *, type: str | None = None, idempotency_key: str | None = None
     ) -> int:
-        """Send all deliveries again that failed at `since` or later. Return how many. Return how many.
+        """Send all deliveries again that failed at `since` or later. Return how many deliveries are sent again.
 
-        One call resends at most 10,000. If it returns 10,000, call it again.
+        One call sends at most 10,000 deliveries. If it returns 10,000, call it again.
         """
         body = query_of(since=since, type=type)
         path = f"{_PATH}/deliveries/redeliver"
