@@ -136,8 +136,9 @@ class Token(models.Model):
 
 
 class Switch(models.Model):
-    """A feature, chain or token that an operator has switched off (`chains.switches`). `name` is the feature's
-    name, `chain:ID` or `token:ID`.
+    """A feature, chain or token that an operator has switched off (`chains.switches`).
+
+    `name` is the name of a feature, or `chain:ID` for a chain, or `token:ID` for a token.
     """
 
     name = models.CharField(primary_key=True, max_length=64, editable=False)

@@ -217,10 +217,11 @@ class CheckoutViewSet(viewsets.ViewSet):
         description=(
             "Submits the wallet's signature, which binds a transfer that contains no reference.\n\nBefore the "
             "transfer is sent, use `route_id`: a transfer from this wallet counts for the request if it is mined "
-            "within 60 minutes after the route was built.\n\nAfter the transfer, use `payment_id`: the wallet's "
-            "transfers in that payment's transaction count, up to the remaining amount. Submit the proof within 60 "
-            "minutes of the transaction's block and before the request ends. The time of the proof counts as the time "
-            "of payment. A later proof only sets `sender_signed_at`; the merchant can then accept the payment."
+            "within 60 minutes after the route was built.\n\nAfter the transfer, use `payment_id`: the request is "
+            "credited with the wallet's transfers in that payment's transaction, up to the remaining amount. Submit "
+            "the proof within 60 minutes of the transaction's block and before the request ends. The time of the "
+            "proof counts as the time of payment. A later proof only sets `sender_signed_at`; the merchant can then "
+            "accept the payment."
         ),
         path=_REQUEST,
         body=PayerProofSerializer,

@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
 
 class OutsideCall:
-    """A measured call. Set `outcome` as soon as it is known. An exception without an outcome counts as unusable."""
+    """A measured call. Set `outcome` as soon as it is known. If an exception comes first, the outcome is unusable."""
 
     __slots__ = ("outcome",)
 

@@ -292,7 +292,7 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
             "A request can be paid in full and still be active or expired. To complete it, accept one of its credited "
             "payments. This is needed in three cases: the payment arrived after the price had expired (you accept the "
             "old rate); a refund was cancelled or failed after the payment; or a reorganised payment is in the chain "
-            "again. Other credited payments, and payments that were accepted before, are returned unchanged.\n\n"
+            "again. In all other cases, accepting a credited payment, or an accepted one again, changes nothing.\n\n"
             "The error is `payment_refunded` if the request would be paid in full without its refunds. It is "
             "`recipient_invalid` if another merchant used this recipient first, unless you have added the recipient "
             "to your allowed recipients."

@@ -1,4 +1,4 @@
-"""Store a payment for new native coin at a deposit address."""
+"""Store a payment when a deposit address has received native coin."""
 
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -120,8 +120,9 @@ def plan_sweeps(
 
 
 def _tokens(merchant: Merchant, chain: Chain) -> QuerySet[Token]:
-    """Return the tokens whose balances are read: active tokens, and tokens of the merchant's requests with
-    addresses.
+    """Return the tokens whose balances are read.
+
+    These are the active tokens, and the tokens of the merchant's requests that have a deposit address.
     """
     asked_for = PaymentRequest.objects.filter(merchant=merchant, chain=chain, deposit__isnull=False)
     is_wanted = Q(is_active=True) | Q(pk__in=asked_for.values("token"))

@@ -1,4 +1,4 @@
-"""A payment link: each customer who opens it gets a payment request."""
+"""A payment link: each customer who opens it and starts to pay gets a payment request."""
 
 from django.conf import settings
 from django.db import models

@@ -47,8 +47,8 @@ class Refund(models.Model):
     - `credited_payments` has the ids of the payments that were credited before the refund was created. Only the
       wallets that made these payments can set the refund's address.
     - `created_by` is the actor, as in the history. Only the merchant sees it.
-    - `watched_from`, `watched_until`: between these times, the chain is searched for the refund's transaction without
-      a gap (`payments.discovery.watches`). `watched_from` is null if the refund was never watched, or was last
+    - `watched_from`, `watched_until`: between these times, every block is searched for the refund's transaction
+      (`payments.discovery.watches`). `watched_from` is null if the refund was never watched, or was last
       watched by an earlier release.
     """
 

@@ -37,7 +37,7 @@ class Outcome(StrEnum):
 
 # The outcomes that create a refund. `payment_id` is the completed payment to refund.
 CREATES_REFUND = frozenset({Outcome.REFUNDED, Outcome.REFUND_REQUIRES_ADDRESS, Outcome.REFUND_READY})
-# The outcomes that change a refund. `refund_id` may choose the refund.
+# The outcomes that change a refund. `refund_id` is optional: the refund to change.
 CHANGES_REFUND = frozenset(
     {
         Outcome.REFUND_CLAIMED,
@@ -47,7 +47,7 @@ CHANGES_REFUND = frozenset(
         Outcome.REFUND_CANCELLED,
     }
 )
-# The outcomes that decide a payment. `payment_id` may choose the payment. All other outcomes concern the
+# The outcomes that decide a payment. `payment_id` is optional: the payment to decide. All other outcomes concern the
 # request or a new payment.
 DECIDES_PAYMENT = (
     frozenset(Outcome)

@@ -117,7 +117,7 @@ def paid_columns(
 
 
 def provider_columns(lookup: Lookup, verdict: Paid | NotYet, quote: Quote | None) -> dict[str, Any]:
-    """Return the columns of the payment's swap, if its transaction started a swap by this quote."""
+    """If the payment's transaction started the swap of this quote, return the column with the swap's provider."""
     is_swap = verdict.bound is not None and verdict.bound.by == Payment.BoundBy.PROVIDER
     is_refused = isinstance(verdict, NotYet) and verdict.likely is not None
     is_named = not lookup.is_delivery and is_swap and not is_refused

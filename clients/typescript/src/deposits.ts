@@ -110,7 +110,7 @@ export function recipientOf(initCode: string): string {
  * Returns the unsigned transaction that sweeps each asset. The transaction first deploys forwarders that don't exist
  * yet.
  *
- * Any account may send the transaction. Send it on the chain with the money. Throws a TypeError for an empty list, or
+ * Any account may send the transaction. Send it on the chain of the deposits. Throws a TypeError for an empty list, or
  * for deposits of several factories.
  */
 export function buildSweep(sweeps: readonly Sweep[], gasPerSweep: number = GAS_PER_SWEEP): UnsignedTransaction {

@@ -4,7 +4,7 @@ A complete trace shows the call. Without a trace, the call is certain in two cas
 account of known code made it. If the call is not certain, the transfer is not bound.
 
 A transfer by the payer's authorization (EIP-3009) needs no call, because any account may have sent it. The token logs
-`AuthorizationUsed(payer, nonce)` beside the transfer. Only this log claims such a transfer.
+`AuthorizationUsed(payer, nonce)` beside the transfer. That log binds the transfer, and no call does.
 """
 
 from collections import defaultdict
