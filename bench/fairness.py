@@ -35,7 +35,7 @@ SECONDS = 12
 STUCK = 500
 # The worker process gets its tasks more often than from beat, so that beat's interval doesn't hide a delay.
 TICK_SECONDS = 0.1
-MOST_RATIO = 1.5
+MAX_RATIO = 1.5
 
 # SQL that creates payments of one request. All of them are due for verification, and no node knows their hashes.
 _INSERT = """
@@ -93,8 +93,8 @@ def main(pending: int) -> None:
         quiet = _p95([*before, *after])
         for name, times in (("the chain that hangs", one), ("both", both)):
             print(f"{'p95 beside ' + name + ', to undisturbed':44}{_p95(times) / quiet:9.2f}")
-        if max(_p95(one), _p95(both)) > MOST_RATIO * quiet:
-            sys.exit(f"More than {MOST_RATIO} times the undisturbed p95.")
+        if max(_p95(one), _p95(both)) > MAX_RATIO * quiet:
+            sys.exit(f"More than {MAX_RATIO} times the undisturbed p95.")
     finally:
         if worker is not None:
             worker.kill()

@@ -4,7 +4,7 @@ import os
 import sys
 
 _EXIT_CODE = 2
-_MOST = 2**53  # settings have no larger numbers than chain ids
+_MAX_NUMBER = 2**53  # settings have no larger numbers than chain ids
 
 
 class Reader:
@@ -29,7 +29,7 @@ class Reader:
             self._faults.append(f"{name}: has no scheme http or https; it should be {should_be}")
         return value
 
-    def number(self, name: str, should_be: str, most: int = _MOST) -> int:
+    def number(self, name: str, should_be: str, most: int = _MAX_NUMBER) -> int:
         """Return a setting that must be a whole number from 1 to `most`."""
         value = self.text(name, should_be)
         if value and not (value.isascii() and value.isdecimal() and 1 <= int(value[:20]) <= most):

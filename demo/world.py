@@ -57,7 +57,7 @@ LOGS = WORLD / "logs"
 SETTINGS = WORLD / "settings.sh"
 SHOP_MERCHANT = "Harbour Coffee"
 BLOCK_SECONDS = 2.0
-MOST_RESTARTS = 3
+MAX_RESTARTS = 3
 
 
 @dataclass
@@ -347,7 +347,7 @@ def _watch(running: list[Child], parts: list[Part]) -> None:
                 continue
             why = f"{child.name} ended by itself (exit status {child.exit_code}). The end of {child.log}:"
             part = next((part for part in parts if part.child is child), None)
-            if part is None or part.restarts >= MOST_RESTARTS:
+            if part is None or part.restarts >= MAX_RESTARTS:
                 raise ServiceError(f"{why}\n{child.tail()}")
             say(f"\n{red(why)}\n{child.tail()}\nStarting {part.name} again…")
             part.restarts += 1

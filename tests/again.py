@@ -1,7 +1,7 @@
 """Run pytest, then run failed tests once more, one at a time: `python -m tests.again ARGUMENT…`.
 
 On a slow machine, a test can time out while many others run. The second run lists such tests at its end, so
-that they get fixed. The run fails if a test fails twice, or if more than `MOST` tests fail.
+that they get fixed. The run fails if a test fails twice, or if more than `MAX_FAILURES` tests fail.
 """
 
 import subprocess
@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-MOST = 5
+MAX_FAILURES = 5
 
 
 class _Failures:
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     """Run the tests; return the exit status of the last run."""
     failures = _Failures()
     status = int(pytest.main(arguments, plugins=[failures]))
-    if status != pytest.ExitCode.TESTS_FAILED or not 0 < len(failures.causes) <= MOST:
+    if status != pytest.ExitCode.TESTS_FAILED or not 0 < len(failures.causes) <= MAX_FAILURES:
         return status
     print(f"\nRunning {len(failures.ids)} failed tests again, alone.", flush=True)
     status = subprocess.run([sys.executable, "-m", "pytest", *failures.ids], check=False).returncode

@@ -14,7 +14,7 @@ from django.db import OperationalError, connections, transaction
 
 # Content types and permissions. Migrations write these rows, and no test changes them.
 _KEPT = frozenset({"django_content_type", "auth_permission", "django_migrations"})
-_MOST_DEADLOCKS = 5
+_MAX_DEADLOCKS = 5
 # `replica` turns the checks of foreign keys off, so the order doesn't matter.
 _EMPTY = """
 DO $$
@@ -53,7 +53,7 @@ def _statements(_style: object, connection: Any, **_options: bool) -> list[str]:
 
 def _execute(operations: Any, statements: list[str]) -> None:
     """Run the statements. Retry after a deadlock: a closed page's request may still be reading."""
-    for _ in range(_MOST_DEADLOCKS):
+    for _ in range(_MAX_DEADLOCKS):
         with suppress(OperationalError):
             return _execute_once(operations, statements)
     return _execute_once(operations, statements)

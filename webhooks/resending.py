@@ -14,7 +14,7 @@ from config.api.errors import ApiError
 from webhooks.dispatch.redelivery import redeliver
 from webhooks.models import Delivery
 
-MOST_AT_ONCE = 200
+MAX_AT_ONCE = 200
 
 
 class ResendForm(forms.Form):

@@ -26,7 +26,7 @@ REORGANISATION = 8
 _TO_AMOUNT = slice(6 * 32, 7 * 32)
 """The position of the delivered amount in a completed swap's log."""
 
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Executor(threading.Thread):
         waiting = [
             swap
             for swap in self._book.all()
-            if swap.taken_by and not swap.delivery and self._failures[swap.id] < MOST_FAILURES
+            if swap.taken_by and not swap.delivery and self._failures[swap.id] < MAX_FAILURES
         ]
         for swap in waiting:
             self._try_to_serve(swap)
@@ -137,7 +137,7 @@ class Executor(threading.Thread):
     def _try_to_serve(self, swap: Swap) -> None:
         """Deliver the swap.
 
-        If that fails, log and count the failure. After MOST_FAILURES, there is no further attempt.
+        If that fails, log and count the failure. After MAX_FAILURES, there is no further attempt.
         """
         try:
             self._serve(swap, self._switches())

@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from demo.aggregator.places import EVM, Place, Token
 
 LEAST_VALUE = Decimal("0.05")
-MOST_VALUE = Decimal(1_000_000)
+MAX_VALUE = Decimal(1_000_000)
 # The gas of a swap's transaction, as an estimate: the router's calls use 33,000 to 65,000.
 _GAS = 75_000
 _LAMPORTS = 5_000

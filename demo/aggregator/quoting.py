@@ -95,7 +95,7 @@ def quote(question: Question, positions: Positions) -> Swap:
     worth = question.to_token.value(amounts.least)
     if worth < pricing.LEAST_VALUE:
         raise NoQuote("AMOUNT_TOO_LOW", tool)
-    if worth > pricing.MOST_VALUE:
+    if worth > pricing.MAX_VALUE:
         raise NoQuote("INSUFFICIENT_LIQUIDITY", tool)
     fee = pricing.bridge_fee(source, target)
     if source.kind != EVM and source.id == target.id:

@@ -25,7 +25,7 @@ from payments.submission.hashes import decided_or_open, record_discovered
 logger = logging.getLogger(__name__)
 
 TIME_FOR_A_PASS = timedelta(seconds=10)
-MOST_FAILURES_IN_A_ROW = 5
+MAX_FAILURES_IN_A_ROW = 5
 LATE = timedelta(seconds=60)
 # Search at least this many of the newest blocks again, since they may be reorganised, and nodes may index them late.
 FEWEST_SEARCHED_AGAIN = 20
@@ -101,7 +101,7 @@ class Pass:
         merchants = len(self.queue)
         failures = 0
         for _ in range(self.limits.searches):
-            is_over = failures == MOST_FAILURES_IN_A_ROW or self.now() - self.began_at > TIME_FOR_A_PASS
+            is_over = failures == MAX_FAILURES_IN_A_ROW or self.now() - self.began_at > TIME_FOR_A_PASS
             if is_over or not self.queue:
                 break
             group = self._take_group()

@@ -12,7 +12,7 @@ from decimal import ROUND_DOWN, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Protocol
 
-FEWEST_SOURCES = 2
+MIN_SOURCES = 2
 MAX_TOKEN_DIGITS = 8
 LARGEST_STEP = Fraction(1, 5)
 STEP_PERIOD = timedelta(hours=1)
@@ -96,7 +96,7 @@ def agree(observations: Sequence[Observation], largest_spread: Decimal) -> Agree
 def is_proof(witnesses: Collection[Witness]) -> bool:
     """True for at least two independent sources, of which at least one is not daily."""
     operators = {each.operator or each.source for each in witnesses}
-    return len(operators) >= FEWEST_SOURCES and not all(each.is_daily for each in witnesses)
+    return len(operators) >= MIN_SOURCES and not all(each.is_daily for each in witnesses)
 
 
 def is_step_too_large(value: Fraction, last: Fraction) -> bool:

@@ -23,9 +23,9 @@ from payments.verification.outcomes import DECIDED, Failed, failed_columns, fail
 from payments.verification.reopening import is_given_up, reopen
 
 # One check searches for the replacements of at most this many payments. The others wait for the next check.
-MOST_SEARCHED = 20
+MAX_SEARCHED = 20
 # After this many searches without a response, the other payments wait for the next check.
-MOST_UNANSWERED = 3
+MAX_UNANSWERED = 3
 SPED_UP = "Sped up in the wallet; following the new transaction."
 _SEEN_AT_ADDRESS = "What the transaction sent to the deposit address is credited as {}."
 _REPLACED = "The wallet sent another transaction in its place."
@@ -94,7 +94,7 @@ def find_replacements(
     if not missing:
         return Replacements({}, frozenset())
     candidates = _sibling_hashes(missing, chain)
-    searched = _search_by_nonce(client, missing[:MOST_SEARCHED], candidates)
+    searched = _search_by_nonce(client, missing[:MAX_SEARCHED], candidates)
     hashes = sorted(set().union(*(candidates[payment.pk] for payment in searched)))
     try:
         looked_up = client.look_up(hashes, with_finality=False) if hashes else Snapshot(snapshot.head, {})
@@ -126,7 +126,7 @@ def _search_by_nonce(
             named = client.transaction_of_nonce(payment.from_address, payment.nonce or 0)
         except ChainError:
             unanswered += 1
-            if unanswered == MOST_UNANSWERED:
+            if unanswered == MAX_UNANSWERED:
                 break
             continue
         candidates[payment.pk] |= {named} if named else set()

@@ -16,8 +16,8 @@ from payments.models import Lookup
 _WAITS_FOR_A_BLOCK = Q(seen_at__isnull=False) | Q(block_number__isnull=False)
 
 # The longest wait for a worker. A worker needs much less time to store a batch.
-_MOST_WAITING_MS = 250
-_MOST_WAITS = 4
+_MAX_WAITING_MS = 250
+_MAX_WAITS = 4
 
 
 def make_due(chain_id: int) -> int:
@@ -32,7 +32,7 @@ def make_due(chain_id: int) -> int:
         waiting | ~leases.is_free(), chain_id=chain_id, is_simulated=False, next_check_at__isnull=False
     )
     moved, locked = _make_unlocked_due(open_ones, now, chain_id)
-    for _ in range(_MOST_WAITS):
+    for _ in range(_MAX_WAITS):
         # A worker is storing the results of the locked lookups. Wait for it. Then make the lookups due that
         # still wait for a block.
         if not locked or not _is_unlocked_soon(locked[0]):
@@ -62,7 +62,7 @@ def _is_unlocked_soon(lookup_id: int) -> bool:
     try:
         with transaction.atomic():
             with connection.cursor() as cursor:
-                cursor.execute(f"SET LOCAL lock_timeout = {_MOST_WAITING_MS}")
+                cursor.execute(f"SET LOCAL lock_timeout = {_MAX_WAITING_MS}")
             list(Lookup.objects.select_for_update().filter(pk=lookup_id).values_list("pk"))
     except OperationalError as error:
         if isinstance(error.__cause__, LockNotAvailable):

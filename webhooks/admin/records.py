@@ -19,7 +19,7 @@ from webhooks.admin.endpoint_pages import EndpointPages
 from webhooks.attention import given_up, in_trouble
 from webhooks.dispatch.redelivery import redeliver
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.resending import MOST_AT_ONCE, ResendForm, resend_each, seen_of
+from webhooks.resending import MAX_AT_ONCE, ResendForm, resend_each, seen_of
 from webhooks.status_labels import (
     DELIVERY_COLOURS,
     ENDPOINT_COLOURS,
@@ -265,11 +265,9 @@ class DeliveryAdmin(WithActions, Records):
     @admin.action(description="Send again", permissions=["resend"])
     def resend_selected(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> HttpResponse | None:
         """Show a confirmation page. Then send the deliveries that have not changed since it was shown."""
-        chosen = list(queryset.filter(is_test=False)[: MOST_AT_ONCE + 1])
-        if not chosen or len(chosen) > MOST_AT_ONCE:
-            messages.error(
-                request, f"Choose 1 to {MOST_AT_ONCE} deliveries. Test events can't be sent again."
-            )
+        chosen = list(queryset.filter(is_test=False)[: MAX_AT_ONCE + 1])
+        if not chosen or len(chosen) > MAX_AT_ONCE:
+            messages.error(request, f"Choose 1 to {MAX_AT_ONCE} deliveries. Test events can't be sent again.")
             return None
         if "confirmed" in request.POST:
             resend_each(self, request, chosen)

@@ -39,8 +39,8 @@ _MAX_ADDRESSES = 8
 _HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
 # Merchants choose these servers and can make them slow. With these limits, they can block only a few threads of a web
 # process.
-_MOST_TESTS_AT_ONCE = 3
-_MOST_NAMES_AT_ONCE = 4
+_MAX_TESTS_AT_ONCE = 3
+_MAX_NAMES_AT_ONCE = 4
 _kept = Kept()
 # getaddrinfo can't be interrupted. In these threads, a slow lookup may continue after its caller has timed out.
 _lookups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="lookup")
@@ -120,7 +120,7 @@ def post(
     `tls` has the trusted certificates (default: those of the public authorities). `resolve` returns the addresses of a
     host name (default: the system's resolver). Raises Busy if too many threads of a web process are sending.
     """
-    with waiting_for("receivers", at_once=_MOST_TESTS_AT_ONCE, queues=False):
+    with waiting_for("receivers", at_once=_MAX_TESTS_AT_ONCE, queues=False):
         return _post(url, body, headers, rules=rules, deadline=deadline, tls=tls, resolve=resolve)
 
 
@@ -338,7 +338,7 @@ def _resolve(host: str, ends_at: float, resolve: Resolve) -> list[str]:
     with suppress(ValueError):
         return [str(ipaddress.ip_address(host))]
     try:
-        with waiting_for("name servers", at_once=_MOST_NAMES_AT_ONCE):
+        with waiting_for("name servers", at_once=_MAX_NAMES_AT_ONCE):
             return _resolve_in_time(host, ends_at, resolve)
     except Busy:
         raise NotResolved("Too many host names are being resolved.") from None

@@ -14,8 +14,8 @@ from webhooks.models import Delivery, Endpoint
 
 logger = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 10_000
-MOST_ATTEMPTS = 100
+MAX_AT_ONCE = 10_000
+MAX_ATTEMPTS = 100
 """A delivery with this many attempts is not sent again."""
 
 
@@ -35,8 +35,8 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
     with transaction.atomic():
         row = Delivery.objects.select_for_update().get(pk=delivery.pk)
         _require_url(row)
-        if row.attempts >= MOST_ATTEMPTS:
-            message = f"This delivery has had {row.attempts} attempts; the limit is {MOST_ATTEMPTS}."
+        if row.attempts >= MAX_ATTEMPTS:
+            message = f"This delivery has had {row.attempts} attempts; the limit is {MAX_ATTEMPTS}."
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
         is_under_way = not Delivery.objects.filter(leases.is_free(), pk=row.pk).exists()
         row.earlier_attempts = row.attempts - 1 if is_under_way else row.attempts
@@ -74,7 +74,7 @@ def redeliver_failed(merchant: Merchant, since: datetime, actor: str, *, type_: 
         status=Delivery.Status.FAILED,
         finished_at__gte=since,
         is_test=False,
-        attempts__lt=MOST_ATTEMPTS,
+        attempts__lt=MAX_ATTEMPTS,
     )
     if type_ is not None:
         failed = failed.filter(type=type_)
@@ -84,7 +84,7 @@ def redeliver_failed(merchant: Merchant, since: datetime, actor: str, *, type_: 
             failed = failed.exclude(url_override="")
             if not failed.exists():
                 raise _no_url()
-        chosen = failed.order_by("finished_at", "pk").select_for_update(skip_locked=True)[:MOST_AT_ONCE]
+        chosen = failed.order_by("finished_at", "pk").select_for_update(skip_locked=True)[:MAX_AT_ONCE]
         begun = Delivery.objects.filter(pk__in=list(chosen.values_list("pk", flat=True))).update(
             earlier_attempts=F("attempts"),
             status=Delivery.Status.PENDING,

@@ -7,7 +7,7 @@ from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.support.nodes.networks import nodes_before
 
-MOST_ROUND_TRIPS = 4
+MAX_ROUND_TRIPS = 4
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_one_request_reads_1000_tokens_with_any_number_of_nodes(
 def test_a_node_that_refuses_the_multicall_costs_four(local_chain: LocalChain, tokens: list[str]) -> None:
     with nodes_before(local_chain, 1) as nodes:
         nodes[0].break_with(fault_proxy.refuse_creation)
-        assert discovery_cost.cost(local_chain, nodes, tokens).round_trips <= MOST_ROUND_TRIPS
+        assert discovery_cost.cost(local_chain, nodes, tokens).round_trips <= MAX_ROUND_TRIPS
 
 
 def test_a_look_that_misses_what_is_held_is_no_measure(local_chain: LocalChain, tokens: list[str]) -> None:

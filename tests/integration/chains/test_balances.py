@@ -14,7 +14,7 @@ from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, proxying
 from tests.support.chains.faulty_node import Exchange, payment_questions, serving
 
-MOST_ROUND_TRIPS = 4
+MAX_ROUND_TRIPS = 4
 LARGEST = 2**256 - 1
 HOSTILE = {
     "nothing": "00",
@@ -127,7 +127,7 @@ def test_contracts_that_burn_all_gas_hide_no_other_token(
     with proxying(local_chain.url) as node:
         client = warm(node)
         assert client.balances(local_chain.payer, [*burners, *true]) == true
-        assert 1 < node.round_trips <= MOST_ROUND_TRIPS
+        assert 1 < node.round_trips <= MAX_ROUND_TRIPS
 
 
 def rejecting(chain: LocalChain, code: int, message: str) -> Callable[[Exchange], None]:
@@ -185,7 +185,7 @@ def test_single_calls_for_thousand_tokens_are_batched(local_chain: LocalChain, t
         node.break_with(fault_proxy.refuse_creation)
         client = warm(node)
         assert client.balances(local_chain.payer, ["", *strangers(997), *list(true)[1:]]) == true
-        assert node.round_trips == MOST_ROUND_TRIPS
+        assert node.round_trips == MAX_ROUND_TRIPS
 
 
 def test_rate_limited_node_gets_no_single_calls(local_chain: LocalChain, true: dict[str, int]) -> None:

@@ -10,7 +10,7 @@ from tests.support.nodes.networks import client_of, nodes_before
 from tests.support.payments.world import Clock, look
 
 PAYMENTS = 100
-MOST_ROUND_TRIPS = PAYMENTS // 10
+MAX_ROUND_TRIPS = PAYMENTS // 10
 
 
 def round_trips(nodes: list[FaultProxy], chain: Chain, clock: Clock) -> int:
@@ -37,6 +37,6 @@ def test_batch_of_payments_takes_few_round_trips(
         completing = round_trips(nodes[:2], chain, clock)
     assert Payment.objects.filter(status=Payment.Status.COMPLETED).count() == PAYMENTS
     assert PaymentRequest.objects.filter(status="completed").count() == PAYMENTS
-    assert max(*waiting.values(), completing) <= MOST_ROUND_TRIPS, waiting
+    assert max(*waiting.values(), completing) <= MAX_ROUND_TRIPS, waiting
     assert completing <= waiting[1], "fail-over alone costs nothing while all is well"
     assert waiting[5] <= 2 * waiting[1], "two nodes have to agree, however many there are"

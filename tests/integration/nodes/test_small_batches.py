@@ -23,7 +23,7 @@ from tests.verifying import discover_due
 
 Nodes = Callable[[int], list[FaultProxy]]
 Clients = Callable[[list[FaultProxy]], EvmClient]
-MOST_PASSES = 50
+MAX_PASSES = 50
 
 
 def transfers(chain: LocalChain, count: int) -> list[str]:
@@ -36,7 +36,7 @@ def found_in_all(clock: Clock, wanted: int, client: Callable[[Chain], ChainClien
     A pass ends with its lease, and then doesn't report how many it found. A slow machine needs more passes.
     """
     before = Payment.objects.count()
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         discover_due(client=client, now=clock)
         if Payment.objects.count() - before >= wanted:
             break

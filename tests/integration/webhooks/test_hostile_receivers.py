@@ -17,7 +17,7 @@ from webhooks.dispatch.http_client import Answer, Rules, post
 RULES = Rules(allow_http=True, allow_private=True)
 BODY = b'{"id":"evt_1"}' + b" " * 4096
 LONGEST_SECONDS = 10.5
-MOST_GROWTH_BYTES = 20 * 1024 * 1024
+MAX_GROWTH_BYTES = 20 * 1024 * 1024
 AT_ONCE_OF_EACH = 2
 STATUS = {
     "silent": None,
@@ -74,7 +74,7 @@ def test_each_attempt_ends_within_10_5_seconds_with_flat_memory(
         assert answer.status_code == STATUS[name], name
         assert answer.error, name
         assert len(answer.excerpt) <= 1024, name
-    assert peak - before < MOST_GROWTH_BYTES
+    assert peak - before < MAX_GROWTH_BYTES
 
 
 def _timed(url: str) -> tuple[Answer, float]:

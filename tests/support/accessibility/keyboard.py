@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Frame, Page
 
-MOST_TABS = 60
+MAX_TABS = 60
 # A heading can't be operated, so it needs no focus ring. It must only be in view.
 _FOCUS = """() => {
   let { activeElement: element } = document;
@@ -26,7 +26,7 @@ def is_focus_seen(page: Page | Frame) -> bool:
 def reach(page: Page, *texts: str, inside: Frame | None = None) -> None:
     """Press Tab until an element with all these texts has the focus, in this frame or in the page."""
     document = inside or page
-    for _ in range(MOST_TABS):
+    for _ in range(MAX_TABS):
         focus = document.evaluate(_FOCUS)
         if focus and focus["isOperable"] and all(text in focus["text"] for text in texts):
             return

@@ -21,7 +21,7 @@ from tests.support.nodes.limits import (
     untraced,
 )
 
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 _numbers = count(1)
 
 
@@ -43,9 +43,9 @@ def without_traces(exchange: Exchange) -> None:
 
 
 def limited(most: int, otherwise: Fault | None = None) -> Fault:
-    """Reject batches of more than `most` calls, and responses of more than MOST_BYTES."""
+    """Reject batches of more than `most` calls, and responses of more than MAX_BYTES."""
     refuse = drpc if most > 1 else helius
-    return small_batches(most, refuse, otherwise=small_answers(MOST_BYTES, otherwise=otherwise))
+    return small_batches(most, refuse, otherwise=small_answers(MAX_BYTES, otherwise=otherwise))
 
 
 def free(exchange: Exchange) -> None:

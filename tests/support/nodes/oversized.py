@@ -17,7 +17,7 @@ CODE = (
     "5f5f825f5f6020355af1"  # call
     "15602b57005b5f5ffd"  # stop, or revert
 )  # fmt: skip
-MOST_GAS = 16_500_000
+MAX_GAS = 16_500_000
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Shouter:
         """Write this many logs and pay with the contract's tokens; return the hash once it is mined."""
         transfer = "a9059cbb" + recipient[2:].lower().rjust(64, "0") + f"{amount:064x}" + tail.hex()
         data = f"0x{logs:064x}" + self.chain.usdc[2:].lower().rjust(64, "0") + transfer
-        gas = min(200_000 + 450 * logs, MOST_GAS)
+        gas = min(200_000 + 450 * logs, MAX_GAS)
         sent = self.chain.send(
             {
                 "chainId": self.chain.chain_id,

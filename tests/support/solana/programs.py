@@ -20,7 +20,7 @@ _LOADER = "BPFLoader2111111111111111111111111111111111"
 _MOVE, _COPY, _ADD, _LOAD, _STORE, _WIDE, _CALL, _EXIT = 0xB7, 0xBF, 0x07, 0x79, 0x7B, 0x18, 0x85, 0x95
 _INPUT, _SCRATCH, _FRAME = 6, 7, 10  # registers: the input's address, a spare one, the end of the stack
 _META_BYTES, _INFO_BYTES, _CALL_BYTES = 16, 56, 40
-_MOST_DATA = 40
+_MAX_DATA = 40
 # The offsets of an account's fields in a program's input, and the extra space in which its data can grow.
 _KEY, _OWNER, _LAMPORTS, _DATA = 8, 40, 72, 88
 _ROOM = 10_240
@@ -106,14 +106,14 @@ def _calling(inner: Instruction, sizes: Sequence[int], seeds: Sequence[bytes]) -
     need.
     """
     data, count = bytes(inner.data), len(inner.accounts)
-    assert len(data) <= _MOST_DATA
+    assert len(data) <= _MAX_DATA
     places, sizes = list(_places(sizes))[len(sizes) - count :], sizes[len(sizes) - count :]
-    said = -_MOST_DATA
+    said = -_MAX_DATA
     metas = said - _META_BYTES * count
     call = metas - _CALL_BYTES
     infos = call - _INFO_BYTES * count
     yield _op(_COPY, _INPUT, 1)
-    yield from _bytes(said, data.ljust(_MOST_DATA, b"\0"))
+    yield from _bytes(said, data.ljust(_MAX_DATA, b"\0"))
     for number, (meta, place, size) in enumerate(zip(inner.accounts, places, sizes, strict=False)):
         at = metas + _META_BYTES * number
         yield from _point(at, place + _KEY)

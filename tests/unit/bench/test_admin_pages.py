@@ -39,8 +39,8 @@ LARGE = {
     "webhooks_attempt",
 }
 # The maximum number of rows of a search, or of rows that need attention. The tables have far more.
-MOST_ROWS = 1100
-MOST_QUERIES = 40  # includes chains, tokens and merchants, which a web process caches
+MAX_ROWS = 1100
+MAX_QUERIES = 40  # includes chains, tokens and merchants, which a web process caches
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +110,9 @@ def _scans(node: Any) -> Iterator[int]:
 
 
 def held(asked: list[tuple[str, Any]]) -> None:
-    assert len(asked) <= MOST_QUERIES, [sql for sql, _ in asked]
+    assert len(asked) <= MAX_QUERIES, [sql for sql, _ in asked]
     for sql, params in asked:
-        assert rows_read(sql, params) <= MOST_ROWS, f"{sql}, {params}"
+        assert rows_read(sql, params) <= MAX_ROWS, f"{sql}, {params}"
 
 
 def test_the_generator_makes_what_the_service_would_have_written(filled: Merchant) -> None:

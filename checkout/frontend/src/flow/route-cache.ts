@@ -9,7 +9,7 @@ import type { Option } from "./balances";
 
 const MARGIN_MS = 5_000;
 /** A bridge's fee on top of the amount changes with every block. The review says that the fee may grow by this much. */
-const MOST_GROWTH_PERCENT = 10n;
+const MAX_GROWTH_PERCENT = 10n;
 
 /** Routes with the recommended one first, or a message that explains why there are none. */
 export type RoutesOrReason = Route[] | string;
@@ -97,5 +97,5 @@ export function totalUsd({ from, fees, gas }: Route): string | null {
 export function mostCoins(route: Route): bigint {
   const paid = route.from.token.contract_address ? 0n : BigInt(route.from.amount.raw);
   const onTop = route.fees.reduce((sum, { included, amount }) => (included ? sum : sum + BigInt(amount?.raw ?? 0)), 0n);
-  return paid + (onTop * (100n + MOST_GROWTH_PERCENT)) / 100n;
+  return paid + (onTop * (100n + MAX_GROWTH_PERCENT)) / 100n;
 }

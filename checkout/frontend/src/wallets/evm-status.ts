@@ -15,7 +15,7 @@ interface NodeTransaction {
 }
 
 /** If it is unknown at which block the transaction was sent, search this many blocks for its replacement. */
-const MOST_BLOCKS = 2_000;
+const MAX_BLOCKS = 2_000;
 
 export async function transactionStatus(ask: Ask, sent: TrackedTransaction): Promise<TransactionStatus> {
   const transaction = parse(await ask("eth_getTransactionByHash", [sent.hash]));
@@ -45,7 +45,7 @@ async function byNonce(ask: Ask, sender: string, nonce: number): Promise<NodeTra
 /** Find the block in which the sender used this nonce, by binary search. Return the transaction with the nonce. */
 async function inBlocks(ask: Ask, { sender, fromBlock }: TrackedTransaction, nonce: number): Promise<NodeTransaction | null> {
   let last = Number(await ask("eth_blockNumber"));
-  let before = Math.max(fromBlock ?? 0, last - MOST_BLOCKS, 0);
+  let before = Math.max(fromBlock ?? 0, last - MAX_BLOCKS, 0);
   while (last - before > 1) {
     const middle = Math.floor((before + last) / 2);
     // If the node doesn't have the state of such an old block, search only newer blocks.

@@ -6,7 +6,7 @@ import { INJECTED, type Wallet } from "./wallet";
 
 const KEY = "quittance:wallets";
 const LAST = "quittance:last-wallet";
-const MOST = 5;
+const MAX_KEPT = 5;
 
 export interface Used {
   name: string;
@@ -36,7 +36,7 @@ export class RecentWallets {
     keep(sessionStorageOrNull(), this.here, now);
     if (!now) return;
     const others = names(localStorageOrNull(), KEY).filter((name) => name !== now.name);
-    keep(localStorageOrNull(), KEY, [now.name, ...others].slice(0, MOST));
+    keep(localStorageOrNull(), KEY, [now.name, ...others].slice(0, MAX_KEPT));
     // Without its own name, a wallet can't be recognised later.
     if (wallet?.id !== INJECTED) keep(localStorageOrNull(), LAST, now);
   }

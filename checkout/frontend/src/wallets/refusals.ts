@@ -53,7 +53,7 @@ const DECLINED = /\buser (has )?(rejected|declined|denied|cancell?ed)\b/i;
  * one of its own accounts. Nothing was signed.
  */
 const DATA_REFUSED = /\b0x6a80\b|\b(contract|extra|trailing|invalid|unexpected|unknown) (call ?)?data\b|\bblind.?sign|\binclude data\b/i;
-const MOST_LAYERS = 12;
+const MAX_LAYERS = 12;
 const LONGEST_DETAIL = 200;
 
 /**
@@ -77,7 +77,7 @@ export function understood(error: unknown, codes: Readonly<Record<string, Refusa
   if (walletError) return walletError;
   const queue: unknown[] = typeof error === "object" && error !== null ? [error] : [];
   let detail = typeof error === "string" ? error.slice(0, LONGEST_DETAIL) : "";
-  for (let seen = 0; seen < MOST_LAYERS && queue.length > 0; seen += 1) {
+  for (let seen = 0; seen < MAX_LAYERS && queue.length > 0; seen += 1) {
     const { code, message, data, cause, originalError } = queue.shift() as Record<string, unknown>;
     detail ||= typeof message === "string" ? message.slice(0, LONGEST_DETAIL) : "";
     const refusal = codes[String(code)] ?? REFUSALS[String(code)];

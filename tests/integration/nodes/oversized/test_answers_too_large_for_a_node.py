@@ -15,7 +15,7 @@ from tests.support.nodes.oversized import Shouter
 Nodes = Callable[[int], list[FaultProxy]]
 Clients = Callable[[list[FaultProxy]], EvmClient]
 REFERENCE = b"G" * 16
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 RECEIPT = "eth_getTransactionReceipt"
 
 
@@ -43,7 +43,7 @@ def test_unsent_transaction_is_unreadable_and_others_are_read(
 ) -> None:
     plain = [local_chain.transfer(local_chain.usdc, local_chain.recipient, 1) for _ in range(6)]
     [node] = nodes_of(1)
-    node.break_with(small_answers(MOST_BYTES, refuse))
+    node.break_with(small_answers(MAX_BYTES, refuse))
     client = client_for([node])
     snapshot = until_read(client, [*plain[:3], oversized, *plain[3:]])
     facts = snapshot.transactions[oversized]
@@ -59,7 +59,7 @@ def test_unsent_transaction_is_read_from_another_node(
     nodes_of: Nodes, client_for: Clients, oversized: str
 ) -> None:
     limited, other = nodes_of(2)
-    limited.break_with(small_answers(MOST_BYTES))
+    limited.break_with(small_answers(MAX_BYTES))
     client = client_for([limited, other])
     facts = until_read(client, [oversized]).transactions[oversized]
     assert facts is not None

@@ -12,7 +12,7 @@ from django.test import Client
 
 from tests.processes import REPOSITORY
 
-MOST_BYTES = 5120  # a third are texts in twelve languages
+MAX_BYTES = 5120  # a third are texts in twelve languages
 
 
 def digest(content: bytes) -> str:
@@ -51,7 +51,7 @@ def test_it_is_small_on_the_wire(client: Client) -> None:
     answer = client.get("/quittance.js", headers={"Accept-Encoding": "gzip"})
     assert answer["Content-Encoding"] == "gzip"
     assert gzip.decompress(answer.content) == body(client)
-    assert len(answer.content) < MOST_BYTES
+    assert len(answer.content) < MAX_BYTES
 
 
 def test_the_documentation_tells_its_digest(client: Client) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from config.server.chunks import BadChunk, ChunkedBody
 
-MOST = 64 * 1024
+MAX_BYTES = 64 * 1024
 
 
-def decoded(raw: bytes, cuts: list[int], most: int = MOST) -> ChunkedBody:
+def decoded(raw: bytes, cuts: list[int], most: int = MAX_BYTES) -> ChunkedBody:
     body = ChunkedBody()
     for begin, end in zip([0, *cuts], [*cuts, len(raw)], strict=True):
         if not body.is_complete:

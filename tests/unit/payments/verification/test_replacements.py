@@ -7,7 +7,7 @@ import pytest
 
 from chains.client import ChainError, TransactionFacts
 from payments.models import Payment, PaymentRequest
-from payments.verification.replacements import MOST_SEARCHED
+from payments.verification.replacements import MAX_SEARCHED
 from tests.support.payments.world import Clock
 from tests.unit.payments.verification.test_stuck_payments import (
     FAST,
@@ -75,7 +75,7 @@ def _by(hash_: str, sender: str, facts: TransactionFacts | None = None) -> Trans
 def test_many_missing_transactions_leave_no_payment_unsearched(request_for: Make) -> None:
     """There are more than one lookup can search for, and queries for some of them fail."""
     chain, clock = Nodes(), Clock()
-    hashes = [f"0x{number:064x}" for number in range(1, MOST_SEARCHED + 11)]
+    hashes = [f"0x{number:064x}" for number in range(1, MAX_SEARCHED + 11)]
     requests = [request_for() for _ in hashes]
     chain.has(*(_by(hash_, _sender(hash_)) for hash_ in hashes))
     payments = [submitted(request, hash_, chain) for request, hash_ in zip(requests, hashes, strict=True)]

@@ -115,7 +115,7 @@ def test_a_finished_payment_stays_finished(waiting: Payment) -> None:
 def test_locked_payment_is_due_once_its_worker_commits(
     waiting: Payment, merchant: Merchant, token: Token, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_new_heads, "_MOST_WAITING_MS", 30_000)
+    monkeypatch.setattr(on_new_heads, "_MAX_WAITING_MS", 30_000)
     changed(waiting, block_number=5)
     other = submit(make_request(merchant, token, "1", RECIPIENT), "0x" + "2" * 64)
     changed(other, block_number=5, next_check_at=timezone.now() + timedelta(minutes=1))

@@ -14,7 +14,7 @@ from tests.support.webhooks.fixtures import Clock
 from tests.support.webhooks.receiver import Receiver, answer
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import claim_due
-from webhooks.dispatch.redelivery import MOST_ATTEMPTS, redeliver, redeliver_failed
+from webhooks.dispatch.redelivery import MAX_ATTEMPTS, redeliver, redeliver_failed
 from webhooks.dispatch.retry_schedule import DELAYS
 from webhooks.dispatch.testing import record_test_event, send_test_event
 from webhooks.endpoints.configuration import Change, configure
@@ -157,7 +157,7 @@ def test_a_test_is_sent_again_like_any_other(
 def test_there_is_an_end_to_it(endpoint: Endpoint, record: Record) -> None:
     record()
     Delivery.objects.update(
-        attempts=MOST_ATTEMPTS,
+        attempts=MAX_ATTEMPTS,
         earlier_attempts=92,
         status="failed",
         due_at=None,

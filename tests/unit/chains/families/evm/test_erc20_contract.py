@@ -19,10 +19,10 @@ from chains.families.evm.transactions.transfers import token_transfers
 
 TOKEN, OWNER, PAYEE = ("0x" + digit * 40 for digit in "123")
 REFERENCE = b"r" * 16
-MOST = 2**256 - 1
+MAX_UINT256 = 2**256 - 1
 
 accounts = st.binary(min_size=20, max_size=20)
-amounts = st.integers(0, MOST)
+amounts = st.integers(0, MAX_UINT256)
 
 
 def word(value: bytes | int) -> bytes:
@@ -48,7 +48,7 @@ def asked(call: tuple[str, list[Any]]) -> bytes:
     return bytes.fromhex(call[1][0]["data"][2:])
 
 
-@pytest.mark.parametrize("amount", [-1, MOST + 1])
+@pytest.mark.parametrize("amount", [-1, MAX_UINT256 + 1])
 def test_an_amount_that_does_not_fit_is_not_encoded(amount: int) -> None:
     with pytest.raises(Web3Exception):
         encode_transfer(TOKEN, PAYEE, amount, None)
