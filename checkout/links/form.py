@@ -47,7 +47,8 @@ def create_by_form(link: PaymentLink, request_id: uuid.UUID | None, amount: int 
 
     In that case, return the earlier request if it can still be paid, or create a request with a new id.
 
-    Raises ApiError: `link_inactive`, `recipient_not_allowed`, `rate_unavailable` or `service_unavailable`.
+    Raises ApiError: `link_inactive`, `recipient_not_allowed`, `address_invalid`, `rate_unavailable` or
+    `service_unavailable`.
     """
     require_offered(link.token)
     order = with_amount(link_order(link, amount))

@@ -107,7 +107,7 @@ def _create(request: HttpRequest, link: PaymentLink) -> HttpResponse:
             created = create_by_form(link, request_id, amount)
     except ApiError as error:
         code = error.problems[0].code
-        if code in (ErrorCode.LINK_INACTIVE, ErrorCode.RECIPIENT_NOT_ALLOWED):
+        if code in (ErrorCode.LINK_INACTIVE, ErrorCode.RECIPIENT_NOT_ALLOWED, ErrorCode.ADDRESS_INVALID):
             return _closed(request, link, why_closed(link, timezone.now()) or Reason.INACTIVE)
         return _form(request, link, _refusal(error))
     add_to_log_context(payment_request_id=created.pk)

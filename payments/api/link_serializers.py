@@ -7,6 +7,7 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from chains.amounts import AmountError, parse_amount, read_decimal
+from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode, Problem
 from config.api.objects import find_object
 from config.api.paging import ListQuery, TimeInQueryField, TrueOrFalseInQueryField
@@ -23,6 +24,7 @@ from merchants.models import Merchant
 from payments.api import examples
 from payments.api.price_problems import Alternatives, error_detail
 from payments.api.serializers import AnyJSONField, CreateRequestSerializer
+from payments.deposits.recipients import require_no_deposit_address
 from payments.links.orders import entered_amount, link_order
 from payments.links.services import NewLink, with_catalogue
 from payments.models import PaymentLink
@@ -94,6 +96,10 @@ class CreateLinkSerializer(CreateRequestSerializer):
         if expires_at is not None and expires_at <= timezone.now():
             raise invalid("This time has passed. Send one in the future.")
         return expires_at
+
+    def recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
+        require_no_deposit_address(address)
+        return super().recipient_problems(chain, address)
 
     def validate_together(self, values: dict[str, Any]) -> list[Problem]:
         problems = super().validate_together(values)

@@ -13,7 +13,7 @@ from config.api.schema.operations import described
 from config.api.serializers import StrictSerializer, TextField
 from payments.api import examples
 from payments.api.serializers import AnyJSONField, require_payable_recipient
-from payments.deposits.recipients import recipient_address
+from payments.deposits.recipients import recipient_address, require_no_deposit_address
 from payments.models import PaymentRequest
 
 
@@ -127,9 +127,10 @@ class SubmitRefundSerializer(StrictSerializer):
 def refund_recipient(request: PaymentRequest, text: str) -> str:
     """Return the refund's canonical address. Queries no node; `require_payable_recipient` does.
 
-    Raises AddressError if the address received the payment, or if it would lose the funds.
+    Raises AddressError if the address received the payment, is a deposit address, or would lose the funds.
     """
     address = recipient_address(request.chain, text)
+    require_no_deposit_address(address)
     if address == request.recipient_address:
         raise AddressError("This is the wallet that received the payment. Send the refund to another wallet.")
     return address

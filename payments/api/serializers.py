@@ -292,13 +292,13 @@ class CreateRequestSerializer(StrictSerializer):
         if chain is not None and "recipient_address" in values:
             try:
                 values["recipient_address"] = recipient_address(chain, values["recipient_address"])
-                problems += self._recipient_problems(chain, values["recipient_address"])
+                problems += self.recipient_problems(chain, values["recipient_address"])
             except AddressError as error:
                 problems.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
         values["token"] = token
         return problems
 
-    def _recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
+    def recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
         """Return a problem if the merchant forbids this recipient. Raises AddressError if the chain rejects it."""
         merchant: Merchant = self.context["merchant"]
         problem = recipient_problem(merchant, chain.chain_type, address)

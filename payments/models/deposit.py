@@ -28,6 +28,8 @@ class DepositAddress(models.Model):
       that the address had received by then. The arrival is credited once the block is final, at most once an hour.
     """
 
+    NO_RECIPIENT = "This is the deposit address of a payment request. Use the wallet behind it."
+
     request = models.OneToOneField(
         PaymentRequest, on_delete=models.PROTECT, primary_key=True, related_name="deposit"
     )

@@ -65,7 +65,8 @@ class NewRequest:
 def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
     """Create an active request.
 
-    Raises ApiError: `recipient_not_allowed`, or `link_inactive` if its payment link accepts no more payments.
+    Raises ApiError: `recipient_not_allowed`; `address_invalid` if the recipient is a deposit address; `link_inactive`
+    if its payment link accepts no more payments.
     """
     now = timezone.now()
     request = PaymentRequest(

@@ -15,10 +15,11 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from config.api.errors import ApiError, ErrorCode
 from config.api.log_context import log_context
 from config.database.compiled_query import CompiledInsert, run
 from payments.metrics import PAYMENTS_DECIDED
-from payments.models import Payment, PaymentRequest, Transition
+from payments.models import DepositAddress, Payment, PaymentRequest, Transition
 from payments.requests.bulk_updates import update_each
 from payments.requests.watching import tell_watchers
 
@@ -53,9 +54,13 @@ class Move:
 
 
 def insert_request(request: PaymentRequest, *, actor: str) -> None:
-    """Store a new request and its first history row, in one statement."""
+    """Store a new request and its first history row, in one statement.
+
+    Raises ApiError `address_invalid` if the recipient is a deposit address: money there belongs to another request.
+    """
     sql, row = _insertion()
-    run(sql, [*row.of(request), actor])
+    if run(sql, [*row.of(request), request.recipient_address, actor]).rowcount != 1:
+        raise ApiError(ErrorCode.ADDRESS_INVALID, DepositAddress.NO_RECIPIENT, "recipient_address")
     request._state.adding = False
 
 
@@ -63,7 +68,8 @@ def insert_request(request: PaymentRequest, *, actor: str) -> None:
 def _insertion() -> tuple[str, CompiledInsert]:
     row = CompiledInsert(PaymentRequest)
     sql = f"""WITH created AS (
-            INSERT INTO payments_paymentrequest ({row.columns}) VALUES ({row.values})
+            INSERT INTO payments_paymentrequest ({row.columns}) SELECT {row.values}
+            WHERE NOT EXISTS (SELECT FROM payments_depositaddress WHERE address = %s)
             RETURNING id, status, created_at
         )
         INSERT INTO payments_transition (request_id, from_status, to_status, actor, reason, created_at)

@@ -130,7 +130,7 @@ def test_former_secrets_sign_as_many_as_the_documented_maximum(merchant: Merchan
 def test_slow_receiver_share_matches_the_page() -> None:
     (row,) = [row[1] for row in table_rows(ARCHITECTURE) if row[0] == "a receiver is slow or down"]
     found = re.search(
-        r"a merchant has at most (\w+) attempts at a time, and (\w+) if its endpoint fails or takes more than "
+        r"a merchant has at most (\w+) attempts at a time, or (\w+) at a time if its endpoint fails or takes more than "
         r"(\w+) seconds. Slow receivers share half of a worker's (\d+) threads",
         row,
     )

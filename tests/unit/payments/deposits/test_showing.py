@@ -12,7 +12,7 @@ from chains.models import Chain, Switch, Token
 from merchants.models import ContractRecipient, Merchant
 from payments.deposits import showing
 from payments.deposits.looks import EACH_BLOCK_FOR
-from payments.models import DepositAddress, PaymentRequest, Transition
+from payments.models import DepositAddress, PaymentLink, PaymentRequest, Transition
 from tests.conftest import Api
 
 Make = Callable[..., PaymentRequest]
@@ -257,6 +257,32 @@ def test_deposit_address_and_factory_are_no_recipients(
     refused = api.post("/api/payment-requests", order(request_, recipient_address=address.lower()))
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "address_invalid")
     assert PaymentRequest.objects.count() == 1
+
+
+def test_link_whose_recipient_became_a_deposit_address_gets_no_request(
+    public: Api, api: Api, request_: PaymentRequest, nodes: Nodes
+) -> None:
+    deposits = request_.chain.family.deposits
+    assert deposits is not None
+    address = deposits.deposit_of(request_.recipient_address, request_.pk).address
+    link = api.post("/api/payment-links", order(request_, recipient_address=address, name="Cups")).json()
+    assert public.post(path(request_)).json()["address"] == address
+    refused = api.post("/api/payment-requests", {"payment_link": link["id"]})
+    assert refused.status_code == 400
+    error = refused.json()["error"]
+    assert (error["code"], error["param"]) == ("address_invalid", "recipient_address")
+    page = public.post(f"/l/{link['url'].rsplit('/', 1)[-1]}")
+    assert page.status_code == 410
+    assert PaymentRequest.objects.count() == 1
+
+
+def test_deposit_address_is_no_recipient_of_a_link(
+    public: Api, api: Api, request_: PaymentRequest, nodes: Nodes
+) -> None:
+    address = public.post(path(request_)).json()["address"]
+    refused = api.post("/api/payment-links", order(request_, recipient_address=address, name="Cups"))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "address_invalid")
+    assert not PaymentLink.objects.exists()
 
 
 def test_deposit_address_is_no_recipient_of_a_refund(
