@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 SHARED_SECONDS = 2.0
 LONGEST_SECONDS = 2 * ANSWER_SECONDS
+# If too many threads wait, a call gets the last observations, but only if they are at most this old.
+LAST_SECONDS = 10.0
 
 
 @dataclass
@@ -42,20 +44,21 @@ class _Query:
 
 _lock = threading.Lock()
 _queries: dict[str, _Query] = {}
-_latest: dict[str, list[Observation]] = {}
+_last: dict[
+    str, tuple[float, list[Observation]]
+] = {}  # the observations, and when they were made (monotonic)
 
 
 def observations(bases: Collection[str]) -> dict[str, list[Observation]]:
     """Return the sources' observations of each currency. A list is empty if no source responds.
 
-    If too many threads of this process are already waiting, return the last observations. The caller can see from
-    each observation's time how old it is.
+    If too many threads of this process are already waiting, return the last observations, if they are recent enough.
     """
     try:
         with waiting_for("rate sources"):
             return _observations(bases)
     except Busy:
-        return {base: _latest.get(base, []) for base in bases}
+        return {base: _recent(base) for base in bases}
 
 
 def _observations(bases: Collection[str]) -> dict[str, list[Observation]]:
@@ -76,8 +79,13 @@ def _run(queries: dict[str, _Query]) -> None:
     finally:  # Set results even after an error, or threads that share these queries would wait for ever.
         for base, query in queries.items():
             query.finished_at = time.monotonic()
-            _latest[base] = results.get(base, [])
-            query.result.set_result(_latest[base])
+            _last[base] = query.finished_at, results.get(base, [])
+            query.result.set_result(results.get(base, []))
+
+
+def _recent(base: str) -> list[Observation]:
+    observed_at, last = _last.get(base, (0.0, []))
+    return last if time.monotonic() - observed_at <= LAST_SECONDS else []
 
 
 def _result(query: _Query) -> list[Observation]:
@@ -153,4 +161,4 @@ def forget() -> None:
     _source.cache_clear()
     with _lock:
         _queries.clear()
-        _latest.clear()
+        _last.clear()

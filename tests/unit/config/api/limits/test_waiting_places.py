@@ -1,5 +1,6 @@
 """If too many threads are already waiting, each kind of call fails as if the other side were down."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -68,7 +69,9 @@ def test_a_provider_is_not_called_and_its_circuit_stays_closed(full: None) -> No
 
 
 @pytest.mark.django_db
-def test_rates_are_what_the_sources_said_last(exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rates_are_the_last_ones_for_ten_seconds(
+    exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch
+) -> None:
     querying.forget()
     first = querying.observations({"USDC"})
     assert first["USDC"]
@@ -76,6 +79,9 @@ def test_rates_are_what_the_sources_said_last(exchanges: Exchanges, monkeypatch:
     monkeypatch.setattr(waiting, "MAX_WAITING", 0)
     asked = len(exchanges.asked)
     assert answering(lambda: querying.observations({"USDC", "EUR"})) == {"USDC": first["USDC"], "EUR": []}
+    later = time.monotonic() + querying.LAST_SECONDS
+    monkeypatch.setattr(querying.time, "monotonic", lambda: later)
+    assert answering(lambda: querying.observations({"USDC"})) == {"USDC": []}
     assert len(exchanges.asked) == asked
     querying.forget()
 
