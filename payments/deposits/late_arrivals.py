@@ -36,7 +36,7 @@ def complete_worthy(
     rate_of: RateOf = current_rate,
     now: Callable[[], datetime] = timezone.now,
 ) -> bool:
-    """Complete the request if its net amount was worth the price when the last late payment arrived.
+    """Complete the request if its net amount was worth the price when the late payments arrived.
 
     Return False if the merchant has to decide. Return True if the request was completed, or if no rate is available
     now and the request is tried again soon.
@@ -44,8 +44,10 @@ def complete_worthy(
     at, late = now(), _late_arrivals(request)
     if not late or not request.can_be_accepted or request.price is None:
         return False
-    arrived_at = max(_arrived_at(payment) for payment in late)
-    if at - arrived_at > LONGEST_DELAY:
+    # One rate values all late money. So each late arrival must be near it. Otherwise, a tiny payment could give older
+    # money a better rate.
+    first, last = _arrived_at(late[0]), _arrived_at(late[-1])
+    if at - first > LONGEST_DELAY:
         return False
     try:
         rate = rate_of(request.token, request.price["currency"])
@@ -54,7 +56,8 @@ def complete_worthy(
         own = PaymentRequest.objects.filter(pk=request.pk, late_price_mail_at=request.late_price_mail_at)
         own.update(late_price_mail_at=at + PAUSE_WITHOUT_RATE)
         return True
-    return abs(rate.observed_at - arrived_at) <= LONGEST_DELAY and _complete(request, late, rate, at)
+    is_of_that_time = all(abs(rate.observed_at - each) <= LONGEST_DELAY for each in (first, last))
+    return is_of_that_time and _complete(request, late, rate, at)
 
 
 def _late_arrivals(request: PaymentRequest) -> Sequence[Payment]:

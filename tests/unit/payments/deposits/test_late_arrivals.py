@@ -100,6 +100,15 @@ def test_several_late_arrivals_count_together(request_: PaymentRequest) -> None:
     assert settled(request_, rate(ENOUGH)).status == "completed"
 
 
+def test_tiny_late_payment_gives_older_money_no_better_rate(request_: PaymentRequest) -> None:
+    expire(request_, minutes=180)
+    arrive(request_, 10, at=timezone.now() - timedelta(hours=2))
+    assert settled(request_, rate(TOO_LITTLE)).status == "expired"
+    arrive(request_, 1)
+    assert settled(request_, rate(2 * ENOUGH)).status == "expired"
+    assert not Event.objects.filter(type="payment.succeeded").exists()
+
+
 @pytest.mark.parametrize("by", ["reference", "payer", "provider"])
 def test_late_payment_of_another_kind_waits_for_the_merchant(request_: PaymentRequest, by: str) -> None:
     arrive(request_, 4, by)
