@@ -18,7 +18,7 @@ from chains.client import ChainClient, ChainError
 from chains.models import Chain
 from config.due_work.leases import FREE
 from payments.evaluation.verdicts import Finality, Paid, evaluate
-from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Swap
+from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Swap, delivery_of
 from payments.requests.lifecycle import lock_request
 from payments.swaps.status import Delivered
 from payments.verification.columns import block_columns
@@ -38,7 +38,10 @@ def follow_again(
     now: datetime,
 ) -> None:
     """Credit the new delivery, if the provider reports one and our nodes confirm it. Otherwise poll again later."""
-    lookup = payment.swap.delivery
+    lookup = delivery_of(payment)
+    if lookup is None:  # a swap on one chain, which the customer's own transaction delivers
+        _held(payment, claim_id).update(next_poll_at=None, **FREE)
+        return
     is_new = delivered is not None and delivered.transaction_hash != lookup.transaction_hash
     if delivered is not None and is_new and _credit(payment, lookup, delivered, claim_id, client, now):
         return

@@ -272,9 +272,9 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
             # Search for the proposal again, since another transaction may execute it and pay the request.
             executed = Lookup.objects.filter(of_payment=payment).exclude(proposal_id="")
             executed.update(proposal_check_at=now, proposal_block=None)
-            # Poll the swap's provider again, since it may deliver once more.
+            # Poll the swap's provider again, since it may deliver once more. A swap on one chain has no delivery.
             if not payment.is_simulated:
-                Swap.objects.filter(payment=payment).update(next_poll_at=now)
+                Swap.objects.filter(payment=payment, delivery__isnull=False).update(next_poll_at=now)
             kind = "simulated payment" if payment.is_simulated else "payment"
             logger.error(
                 "%s %s is completed, but its block was reorganised away: check it by hand", kind, payment.pk
