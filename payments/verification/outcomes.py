@@ -181,6 +181,9 @@ def missing(lookup: Lookup, now: datetime) -> Failed | Postponed:
     )
     columns = {**RESPONDED, "status_detail": detail, **NOT_HOLDING}
     looked_up = {"attempts": lookup.attempts + 1, **UNKNOWN}
+    if lookup.is_difference:
+        # A later transaction may send the coin. It must not get the time of the one that is gone.
+        looked_up |= {"first_block_time": None, "first_block_number": None}
     return Postponed(payment, lookup, now + pause_after_miss(payment.attempts), columns, looked_up)
 
 

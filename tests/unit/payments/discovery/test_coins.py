@@ -180,13 +180,17 @@ def test_reorganised_coin_waits_until_it_is_mined_again(request_: PaymentRequest
     verify(nodes, clock, 1)
     payment = Payment.objects.get()
     assert (payment.status, payment.is_in_flight, payment.attempts) == ("processing", False, 1)
+    nodes.mine(5)
     nodes.pay(request_.deposit_address, ETHER)
+    mined_in = nodes.height
     search(nodes, clock)
     verify(nodes, clock, 1)
     nodes.mine(DEPTH)
     verify(nodes, clock)
     assert paid(request_) == ("completed", ETHER)
     assert amounts(request_) == [(1, "completed", ETHER)]
+    # The coin may come from another transaction now, so its time is that of the new block.
+    assert Lookup.objects.get().first_block_number == mined_in
 
 
 def test_coin_that_moves_to_another_block_counts_once(request_: PaymentRequest, nodes: CoinChain) -> None:
