@@ -57,19 +57,29 @@ LABELS = {
 _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
 
 
-def payments_with(payments: QuerySet[Payment], matter: Matter) -> QuerySet[Payment]:
-    """Return at most MAX_LISTED payments: those that need attention for this reason, or whose request does."""
+def payments_with(
+    payments: QuerySet[Payment], matter: Matter, requests: QuerySet[PaymentRequest]
+) -> QuerySet[Payment]:
+    """Return at most MAX_LISTED payments: those that need attention for this reason, or whose request does.
+
+    `requests` are those that the user may see, so that other merchants' requests don't use up the limit.
+    """
     now = timezone.now()
     if matter in _OF_PAYMENTS:
         return payments.filter(pk__in=_payments(payments, matter, now))
-    return payments.filter(request__in=_requests(PaymentRequest.objects.all(), matter, now))
+    return payments.filter(request__in=_requests(requests, matter, now))
 
 
-def requests_with(requests: QuerySet[PaymentRequest], matter: Matter) -> QuerySet[PaymentRequest]:
-    """Return at most MAX_LISTED requests: those that need attention for this reason, or have a payment that does."""
+def requests_with(
+    requests: QuerySet[PaymentRequest], matter: Matter, payments: QuerySet[Payment]
+) -> QuerySet[PaymentRequest]:
+    """Return at most MAX_LISTED requests: those that need attention for this reason, or have a payment that does.
+
+    `payments` are those that the user may see, so that other merchants' payments don't use up the limit.
+    """
     now = timezone.now()
     if matter in _OF_PAYMENTS:
-        concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))
+        concerned = Payment.objects.filter(pk__in=_payments(payments, matter, now))
         return requests.filter(pk__in=list(concerned.values_list("request_id", flat=True)))
     return requests.filter(pk__in=_requests(requests, matter, now))
 
@@ -155,7 +165,7 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
                 partly, "expires_at", lambda request: request.net > 0 and not request.can_be_accepted
             )
         case Matter.BEYOND_LINK:
-            beyond = requests.filter(pk__in=paid_beyond_limit(), completed_at__gte=recent)
+            beyond = requests.filter(pk__in=paid_beyond_limit(requests), completed_at__gte=recent)
             return _matching(beyond, "completed_at", lambda request: request.net > 0)
         case Matter.AFTER_PRICE | Matter.UNDECIDED:
             undecided = requests.filter(

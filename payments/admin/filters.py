@@ -6,6 +6,7 @@ from django.http import HttpRequest
 
 from chains.models import Token
 from config.admin import filters
+from merchants.staff.roles import visible_to
 from payments.attention import LABELS, Matter, payments_with, requests_with
 from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds.reading import with_status
@@ -42,13 +43,15 @@ class OfChain(filters.Related):
 
 
 class RequestAttention(_Attention):
-    def queryset(self, request: HttpRequest, queryset: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:  # noqa: ARG002 - the interface
-        return queryset if self.matter is None else requests_with(queryset, self.matter)
+    def queryset(self, request: HttpRequest, queryset: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
+        own = visible_to(request.user, Payment.objects.all(), "request__merchant")
+        return queryset if self.matter is None else requests_with(queryset, self.matter, own)
 
 
 class PaymentAttention(_Attention):
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Payment]) -> QuerySet[Payment]:  # noqa: ARG002 - the interface
-        return queryset if self.matter is None else payments_with(queryset, self.matter)
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Payment]) -> QuerySet[Payment]:
+        own = visible_to(request.user, PaymentRequest.objects.all(), "merchant")
+        return queryset if self.matter is None else payments_with(queryset, self.matter, own)
 
 
 class RefundStatus(filters.Dropdown):

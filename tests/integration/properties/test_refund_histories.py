@@ -291,8 +291,10 @@ def check_reported(history: History, request: PaymentRequest, net: int) -> None:
 
 def is_listed(request: PaymentRequest, matter: Matter) -> bool:
     if matter in (Matter.REORGED, Matter.NOT_BOUND):
-        return payments_with(Payment.objects.all(), matter).filter(request=request).exists()
-    return requests_with(PaymentRequest.objects.all(), matter).filter(pk=request.pk).exists()
+        listed = payments_with(Payment.objects.all(), matter, PaymentRequest.objects.all())
+        return listed.filter(request=request).exists()
+    of_requests = requests_with(PaymentRequest.objects.all(), matter, Payment.objects.all())
+    return of_requests.filter(pk=request.pk).exists()
 
 
 @pytest.mark.django_db

@@ -127,14 +127,16 @@ def test_the_lists_show_from_where_to_where_it_went(admin_client: Client, swap: 
 
 def test_the_little_more_that_a_single_swap_brings_needs_nobody(swap: Payment) -> None:
     request = swap.request
-    assert not requests_with(PaymentRequest.objects.all(), Matter.OVERPAID).exists()
+    assert not requests_with(PaymentRequest.objects.all(), Matter.OVERPAID, Payment.objects.all()).exists()
     told = diagnosis.of_request(request, [swap], timezone.now())
     assert (told.tone, "the swap delivered 0.02 USDC more" in told.sentence) == ("success", True)
     second = fail(request, "0x" + "cd" * 32)
     Payment.objects.filter(pk=second.pk).update(
         status="completed", failure_code="", amount_received=1, completed_at=timezone.now()
     )
-    assert set(requests_with(PaymentRequest.objects.all(), Matter.OVERPAID)) == {request}
+    assert set(requests_with(PaymentRequest.objects.all(), Matter.OVERPAID, Payment.objects.all())) == {
+        request
+    }
     second.refresh_from_db()
     told = diagnosis.of_request(request, [swap, second], timezone.now())
     assert told.tone == "warning"

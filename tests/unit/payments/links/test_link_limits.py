@@ -15,7 +15,8 @@ from merchants.models import Merchant
 from payments.attention import Matter, requests_with
 from payments.links.orders import link_order
 from payments.links.services import NewLink, change_link, create_link
-from payments.models import PaymentLink, PaymentRequest
+from payments.models import Payment, PaymentLink, PaymentRequest
+from payments.requests import link_limits
 from payments.requests.creation import create_request
 from payments.requests.lifecycle import cancel_request
 from payments.requests.link_limits import Reason, payments_counts, why_closed
@@ -166,7 +167,8 @@ def test_payments_beyond_the_limit_are_credited_and_counted(link: PaymentLink) -
 
 def test_payments_beyond_the_limit_need_attention_until_refunded(link: PaymentLink) -> None:
     def listed() -> list[uuid.UUID]:
-        return [request.pk for request in requests_with(PaymentRequest.objects.all(), Matter.BEYOND_LINK)]
+        rows = requests_with(PaymentRequest.objects.all(), Matter.BEYOND_LINK, Payment.objects.all())
+        return [request.pk for request in rows]
 
     first, second = open_request(link), open_request(link)
     credit(first, AMOUNT)
@@ -175,6 +177,20 @@ def test_payments_beyond_the_limit_need_attention_until_refunded(link: PaymentLi
     assert listed() == [second.pk]
     refund(second)
     assert listed() == []
+
+
+def test_other_links_hide_no_payment_beyond_the_limit(
+    link: PaymentLink, usdc: Token, other_merchant: Merchant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_limits, "_MAX_LINKS", 1)
+    new = NewLink("Mugs", usdc, link.recipient_address, AMOUNT, max_payments=1)
+    unpaid, overpaid = (create_link(other_merchant, new, actor="test") for _ in range(2))
+    for each in (unpaid, overpaid):
+        open_request(each), open_request(each)
+    for request in [open_request(link), open_request(link), *overpaid.requests.all()]:
+        credit(request, AMOUNT)
+    own = PaymentRequest.objects.filter(merchant=link.merchant)
+    assert requests_with(own, Matter.BEYOND_LINK, Payment.objects.all()).count() == 1
 
 
 def test_refund_of_an_expired_part_payment_counts_nothing(link: PaymentLink) -> None:

@@ -179,8 +179,12 @@ def described(request: PaymentRequest) -> str:
 
 
 def needs_attention(request: PaymentRequest, matter: Matter) -> bool:
-    of_request = requests_with(PaymentRequest.objects.all(), matter).filter(pk=request.pk)
-    of_payment = payments_with(Payment.objects.all(), matter).filter(request=request)
+    of_request = requests_with(PaymentRequest.objects.all(), matter, Payment.objects.all()).filter(
+        pk=request.pk
+    )
+    of_payment = payments_with(Payment.objects.all(), matter, PaymentRequest.objects.all()).filter(
+        request=request
+    )
     return of_request.exists() or of_payment.exists()
 
 

@@ -73,5 +73,13 @@ def test_statistics_do_not_count_a_carrier(merchant: Merchant, carrier: PaymentR
 @pytest.mark.parametrize("matter", Matter)
 def test_carrier_needs_no_attention_of_its_own(carrier: PaymentRequest, matter: Matter) -> None:
     PaymentRequest.objects.filter(pk=carrier.pk).update(expires_at=timezone.now() + timedelta(hours=1))
-    assert not requests_with(PaymentRequest.objects.all(), matter).filter(pk=carrier.pk).exists()
-    assert not payments_with(Payment.objects.all(), matter).filter(request=carrier).exists()
+    assert (
+        not requests_with(PaymentRequest.objects.all(), matter, Payment.objects.all())
+        .filter(pk=carrier.pk)
+        .exists()
+    )
+    assert (
+        not payments_with(Payment.objects.all(), matter, PaymentRequest.objects.all())
+        .filter(request=carrier)
+        .exists()
+    )

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
 from payments.attention import Matter, requests_with
-from payments.models import PaymentRequest, Refund
+from payments.models import Payment, PaymentRequest, Refund
 from payments.refunds.reading import now as current
 from payments.refunds.services import cancel_refund, refundable, reserve_to_send
 from payments.requests.lifecycle import cancel_request
@@ -37,7 +37,7 @@ def events() -> list[str]:
 def attention(request: PaymentRequest) -> set[Matter]:
     own = PaymentRequest.objects.filter(pk=request.pk)
     matters = (Matter.OVERPAID, Matter.PARTLY_PAID, Matter.UNDECIDED, Matter.PAID_LATE)
-    return {matter for matter in matters if requests_with(own, matter).exists()}
+    return {matter for matter in matters if requests_with(own, matter, Payment.objects.all()).exists()}
 
 
 def build(refund: Refund) -> None:
