@@ -281,7 +281,8 @@ class RefundRequest(Action):
         names = ("amount", "payment_id", "recipient_address", "reason")
         sent = {name: value for name in names if (value := answer.get(name))}
         try:
-            data = CreateRefundSerializer.read(sent, request=row)
+            # The row is locked, so don't query the chain here. The address is checked when the transaction is built.
+            data = CreateRefundSerializer.read(sent, request=row, queries_nodes=False)
         except ValidationError as error:
             raise as_api_error(error) from error
         address, payment_id = data.get("recipient_address"), data.get("payment_id")

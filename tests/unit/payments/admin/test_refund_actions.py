@@ -179,6 +179,20 @@ def test_a_second_click_refunds_once(admin_client: Client, paid: PaymentRequest)
     assert Refund.objects.count() == 1
 
 
+def test_no_node_is_queried_while_the_request_is_locked(
+    admin_client: Client, paid: PaymentRequest, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queried: list[str] = []
+    monkeypatch.setattr(
+        "payments.api.refund_serializers.require_payable_recipient",
+        lambda chain, address: queried.append(address),
+    )
+    refund_by_hand(admin_client, paid, amount="1", recipient_address=CUSTOMER)
+    assert (Refund.objects.get().recipient_address, queried) == (CUSTOMER, [])
+    api.post(f"/api/payment-requests/{paid.pk}/refunds", {"recipient_address": CUSTOMER})
+    assert (Refund.objects.count(), queried) == (2, [CUSTOMER])
+
+
 def test_a_refund_that_was_not_sent_is_cancelled(admin_client: Client, paid: PaymentRequest) -> None:
     refund_by_hand(admin_client, paid, amount="1", recipient_address=CUSTOMER)
     refund = Refund.objects.get()
