@@ -37,7 +37,8 @@ class Cancel(Action):
         return "Cancel the request"
 
     def is_offered(self, row: PaymentRequest) -> bool:
-        return row.status == PaymentRequest.Status.ACTIVE
+        """Return False for a refund's carrier, which is cancelled with its refund."""
+        return row.status == PaymentRequest.Status.ACTIVE and not row.is_refund
 
     def explanation(self, row: PaymentRequest) -> str:
         paid = (
