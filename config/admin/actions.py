@@ -1,8 +1,8 @@
 """Actions of staff on one object, such as cancelling a payment request.
 
 The page shows a button for each available action. The button leads to a confirmation form, which contains the object's
-state. If the object has changed since the form was rendered, the action doesn't run. So a second click or an old tab
-does no harm. Each action is logged with the user and the reason.
+state. If the object has changed since the form was rendered, or the action is not offered for it, the action doesn't
+run. So a second click, an old tab or a crafted form does no harm. Each action is logged with the user and the reason.
 """
 
 from contextlib import nullcontext
@@ -49,7 +49,7 @@ class Action:
         raise NotImplementedError
 
     def is_offered(self, row: Any) -> bool:
-        """Return whether the action is available for `row`."""
+        """Return whether the action is available for `row`. Checked again when `row` is locked: don't query nodes."""
         raise NotImplementedError
 
     def title(self, row: Any) -> str:
@@ -150,7 +150,7 @@ class WithActions(portal.ShowsMore):
         try:
             with nullcontext() if action.queries_nodes else transaction.atomic():
                 held = action.lock(row)
-                if answer.pop("seen") != action.seen(held):
+                if answer.pop("seen") != action.seen(held) or not action.is_offered(held):
                     messages.warning(
                         request,
                         f"Nothing was done, because {row} has changed in the meantime. Check it and try again.",

@@ -37,7 +37,8 @@ class Cancel(Action):
         return "Cancel the request"
 
     def is_offered(self, row: PaymentRequest) -> bool:
-        return row.status == PaymentRequest.Status.ACTIVE
+        """Return False for a refund's carrier, which is cancelled with its refund."""
+        return row.status == PaymentRequest.Status.ACTIVE and not row.is_refund
 
     def explanation(self, row: PaymentRequest) -> str:
         paid = (
@@ -281,7 +282,8 @@ class RefundRequest(Action):
         names = ("amount", "payment_id", "recipient_address", "reason")
         sent = {name: value for name in names if (value := answer.get(name))}
         try:
-            data = CreateRefundSerializer.read(sent, request=row)
+            # The row is locked, so don't query the chain here. The address is checked when the transaction is built.
+            data = CreateRefundSerializer.read(sent, request=row, queries_nodes=False)
         except ValidationError as error:
             raise as_api_error(error) from error
         address, payment_id = data.get("recipient_address"), data.get("payment_id")

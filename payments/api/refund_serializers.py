@@ -19,7 +19,10 @@ from payments.models import PaymentRequest
 
 @described("NewRefund", "The amount and the wallet of a refund.", examples.NEW_REFUND)
 class CreateRefundSerializer(StrictSerializer):
-    """The body of POST …/refunds. `context["request"]` is the payment request."""
+    """The body of POST …/refunds. `context["request"]` is the payment request.
+
+    If `context["queries_nodes"]` is False, no node is queried for the address. Set it while the request is locked.
+    """
 
     amount = AnyJSONField(
         required=False,
@@ -66,7 +69,8 @@ class CreateRefundSerializer(StrictSerializer):
                 problems["amount"] = _detail(error.code, error)
         if values.get("recipient_address") is not None:
             try:
-                values["recipient_address"] = _payable(request, values["recipient_address"])
+                check = _payable if self.context.get("queries_nodes", True) else refund_recipient
+                values["recipient_address"] = check(request, values["recipient_address"])
             except AddressError as error:
                 problems["recipient_address"] = _detail(ErrorCode.ADDRESS_INVALID, error)
         if problems:

@@ -70,6 +70,8 @@ class PaymentRequest(models.Model):
       payment was worth the price, the request is completed instead (`payments.deposits.late_arrivals`).
     - `unbound_failure_sent`: `payment.failed` was sent for an unbound, publicly submitted transaction. The event is
       sent at most once per request.
+    - `success_sent`: `payment.succeeded` was sent although the request is cancelled. The event is sent at most once
+      per request. A completed request needs no such mark, because it can't be completed again.
     - `link_shown_at`: when a wallet link with the reference was first shown. From then on, a wallet can send the
       reference.
     - `deposit_address`: null until it was shown (`DepositAddress`).
@@ -140,6 +142,7 @@ class PaymentRequest(models.Model):
     paid_late = models.BooleanField(default=False)
     late_price_mail_at = models.DateTimeField(null=True, editable=False)
     unbound_failure_sent = models.BooleanField(default=False, db_default=False, editable=False)
+    success_sent = models.BooleanField(default=False, db_default=False, editable=False)
     expiry_check_at = models.DateTimeField()
     is_refund = models.BooleanField(default=False, db_default=False, editable=False)
     has_refunds = models.BooleanField(default=False, db_default=False, editable=False)

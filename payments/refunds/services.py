@@ -279,14 +279,18 @@ def _require_changeable(current: RefundNow) -> None:
 
 
 def _set_carrier_aside(refund: Refund, carrier: PaymentRequest, *, actor: str) -> None:
-    """Cancel the locked carrier, and move it with its address to a new, cancelled refund."""
+    """Cancel the locked carrier, and move it with its address to a new, cancelled refund.
+
+    The carrier may be cancelled already: in 0.2.0, staff could cancel it alone.
+    """
     refunds = Refund.objects.filter(request=refund.request_id).count()
     if refunds >= _MAX_REFUNDS:
         raise _too_large(refund.request, 0, refunds)
     moment = timezone.now()
     reason = f"the address of {refund.pk} was changed"
-    if not move_request(
-        carrier, PaymentRequest.Status.CANCELLED, actor=actor, reason=reason, cancelled_at=moment
+    cancelled = PaymentRequest.Status.CANCELLED
+    if carrier.status != cancelled and not move_request(
+        carrier, cancelled, actor=actor, reason=reason, cancelled_at=moment
     ):
         raise RuntimeError(f"the carrier of refund {refund.pk} is {carrier.status}")
     refund.carrier = None

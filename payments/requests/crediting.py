@@ -68,9 +68,13 @@ def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
 def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime) -> dict[str, Any]:
     """Return the columns to store for a credited request. For its completion, see `completion_columns`.
 
+    If a cancelled request succeeds, this is stored, so that it doesn't succeed again.
+
     If the request is now paid in full, but some payments came too late for its price, the merchant gets an e-mail.
     """
     columns: dict[str, Any] = {"amount_paid": request.amount_paid}
+    if event_type == EventType.PAYMENT_SUCCEEDED and request.status == Status.CANCELLED:
+        columns["success_sent"] = True
     if request.price is not None and request.can_be_accepted and not completes(request, event_type):
         columns["late_price_mail_at"] = now
     return columns

@@ -43,11 +43,14 @@ EXPIRIES = Queue(
 def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
     """Cancel the request and return it. Cancelling it again changes nothing.
 
-    Raises ApiError: `payment_request_not_active` if it is completed or expired, `payment_in_progress` while a
-    payment keeps it open.
+    Raises ApiError: `payment_request_not_active` if it is completed or expired, or if it is a refund's carrier, which
+    is cancelled with its refund; `payment_in_progress` while a payment keeps it open.
     """
     with transaction.atomic():
         request = lock_request(request_id)
+        if request.is_refund:
+            message = "This payment request sends a refund. Cancel the refund instead."
+            raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
         if request.status == Status.CANCELLED:
             return request
         now = timezone.now()

@@ -13,11 +13,12 @@ from config.admin.actions import action_url
 from config.admin.cells import ends
 from config.admin.portal import change_url
 from merchants.models import ApiKey
+from payments.admin.requests import PaymentRequestAdmin
 from payments.attention import Matter, count_payments
 from payments.models import Payment, PaymentRequest, Refund
 from tests.conftest import Api
 from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, asked, fail, page_of, press
-from tests.support.portal.refund_rows import pay
+from tests.support.portal.refund_rows import carrier_of, create, everything, pay
 
 CUSTOMER = SENDER
 
@@ -177,6 +178,37 @@ def test_a_second_click_refunds_once(admin_client: Client, paid: PaymentRequest)
     for _ in range(2):
         admin_client.post(action_url(paid, "refund"), form)
     assert Refund.objects.count() == 1
+
+
+def test_crafted_form_runs_no_action_on_a_carrier(admin_client: Client, paid: PaymentRequest) -> None:
+    refund = create(paid)
+    carrier = carrier_of(refund)
+    assert action_url(carrier, "cancel") not in page_of(admin_client, "payments/paymentrequest", carrier.pk)
+    for name, paid_by_merchant in (("cancel", 0), ("refund", refund.amount), ("refund-excess", 0)):
+        if paid_by_merchant:
+            pay(carrier, paid_by_merchant)
+        carrier.refresh_from_db()
+        [action] = [each for each in PaymentRequestAdmin.confirmed_actions if each.name == name]
+        before = everything()
+        form = {"seen": action.seen(carrier), "recipient_address": CUSTOMER}
+        page = admin_client.post(action_url(carrier, name), form, follow=True).content.decode()
+        assert "Nothing was done" in page, name
+        assert everything() == before
+    assert not LogEntry.objects.exists()
+
+
+def test_no_node_is_queried_while_the_request_is_locked(
+    admin_client: Client, paid: PaymentRequest, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queried: list[str] = []
+    monkeypatch.setattr(
+        "payments.api.refund_serializers.require_payable_recipient",
+        lambda chain, address: queried.append(address),
+    )
+    refund_by_hand(admin_client, paid, amount="1", recipient_address=CUSTOMER)
+    assert (Refund.objects.get().recipient_address, queried) == (CUSTOMER, [])
+    api.post(f"/api/payment-requests/{paid.pk}/refunds", {"recipient_address": CUSTOMER})
+    assert (Refund.objects.count(), queried) == (2, [CUSTOMER])
 
 
 def test_a_refund_that_was_not_sent_is_cancelled(admin_client: Client, paid: PaymentRequest) -> None:

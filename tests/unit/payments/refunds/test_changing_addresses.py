@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 
 from chains.models import Token
 from config.api.errors import ApiError, ErrorCode
@@ -119,6 +120,16 @@ def test_own_and_contract_addresses_are_rejected_everywhere(api: Api, paid: Paym
         assert page.status_code == 400
         assert "wallet-problem" in page.content.decode()
         assert everything() == before
+
+
+def test_address_changes_after_the_carrier_was_cancelled_alone(api: Api, paid: PaymentRequest) -> None:
+    refund = create(paid)
+    old = carrier_of(refund)
+    PaymentRequest.objects.filter(pk=old.pk).update(status="cancelled", cancelled_at=timezone.now())
+    assert change(api, refund).status_code == 200
+    new = carrier_of(refund)
+    assert (new.pk != old.pk, new.status, new.recipient_address) == (True, "active", OTHER)
+    assert Refund.objects.get(carrier=old).cancelled_at is not None
 
 
 def test_old_page_and_reference_are_no_longer_payable(api: Api, paid: PaymentRequest) -> None:

@@ -6,14 +6,18 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from config.api.errors import ApiError, ErrorCode
 from merchants.models import Merchant
 from merchants.services import issue_key
 from payments.attention import Matter, payments_with, requests_with
 from payments.models import Payment, PaymentRequest, Refund
+from payments.refunds.services import cancel_refund
+from payments.requests.lifecycle import cancel_request
 from payments.stats.daily import update_statistics
 from payments.stats.queries import Period, totals, volumes
 from tests.support.payments.rows import new_payment
 from tests.support.portal.payment_rows import HASH, SENDER, Make
+from tests.support.portal.refund_rows import carrier_of, create, everything
 
 
 @pytest.fixture
@@ -59,6 +63,17 @@ def test_api_neither_lists_nor_returns_a_carrier(
         ).status_code
         == 404
     )
+
+
+def test_carrier_is_not_cancelled_without_its_refund(paid: PaymentRequest) -> None:
+    refund = create(paid)
+    before = everything()
+    with pytest.raises(ApiError) as rejected:
+        cancel_request(carrier_of(refund).pk, actor="test")
+    assert rejected.value.problems[0].code == ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE
+    assert everything() == before
+    cancel_refund(refund, actor="test")
+    assert carrier_of(refund).status == "cancelled"
 
 
 def test_statistics_do_not_count_a_carrier(merchant: Merchant, carrier: PaymentRequest) -> None:

@@ -4,10 +4,12 @@ import json
 from collections.abc import Callable
 from datetime import timedelta
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import pytest
 from django.core import mail
+from django.db import connection
 from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
@@ -27,6 +29,7 @@ from tests.support.payments.credits import PRICE, UNIT, credit, expire, fail, re
 from tests.support.payments.credits import pay_tenths as pay
 from tests.support.portal.payment_rows import Make
 from webhooks.models import Event
+from webhooks.storage.retention import purge
 
 pytestmark = pytest.mark.django_db
 
@@ -239,6 +242,31 @@ def test_cancelled_request_succeeds_once(make: Make) -> None:
     pay(request, 10)
     assert fresh(request).status == "cancelled"
     assert events(request) == ["payment.succeeded", "refund.completed", "payment.overpaid"]
+
+
+def test_cancelled_request_succeeds_once_after_a_purge(make: Make) -> None:
+    request = make()
+    cancel_request(request.pk, actor="test")
+    pay(request, 10)
+    send(refund(request))
+    assert purge(timezone.now() + timedelta(days=31)) == len(["payment.succeeded", "refund.completed"])
+    pay(request, 10)
+    assert (fresh(request).status, events(request)) == ("cancelled", ["payment.overpaid"])
+
+
+def test_upgrade_marks_cancelled_requests_paid_in_full(make: Make) -> None:
+    full, part, completed = make(), make(), make()
+    for request, tenths in ((full, 10), (part, 9)):
+        cancel_request(request.pk, actor="test")
+        pay(request, tenths)
+    pay(completed, 10)
+    PaymentRequest.objects.update(success_sent=False)
+    [operation] = import_module("payments.migrations.0024_mark_sent_successes").Migration.operations
+    with connection.cursor() as cursor:
+        cursor.execute(operation.sql)
+    assert [fresh(each).success_sent for each in (full, part, completed)] == [True, False, False]
+    pay(part, 1)
+    assert fresh(part).success_sent
 
 
 def test_reorged_part_is_due_again(make: Make) -> None:
