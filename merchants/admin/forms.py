@@ -180,15 +180,33 @@ class NewKeyForm(ChoosesMerchant, OnceForm, forms.ModelForm[ApiKey]):
 
 
 class EditKeyForm(forms.ModelForm[ApiKey]):
+    """Change a key's name and expiry. `shown_expiry` is the expiry that the key had when the page was opened."""
+
+    shown_expiry = forms.CharField(widget=forms.HiddenInput, required=False)
+
     class Meta:
         model = ApiKey
         fields = ("name", "expires_at")
         labels = {"expires_at": in_zone("Expires at")}
         help_texts = {"expires_at": "Leave empty for a key that doesn’t expire."}
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.initial["shown_expiry"] = _exact(self.instance.expires_at)
+
     def clean(self) -> dict[str, Any]:
+        """Reject a page that shows an old expiry. Otherwise it would undo the expiry that a rotation has set.
+
+        The lock makes a rotation wait until this change is saved.
+        """
         cleaned = super().clean() or {}
         _reject_unsafe(self, cleaned)
+        current = ApiKey.objects.select_for_update().get(pk=self.instance.pk)
+        if cleaned.get("shown_expiry") != _exact(current.expires_at):
+            raise forms.ValidationError(
+                "Nothing was saved, because the key’s expiry has changed since you opened this page. "
+                "Open the page again."
+            )
         return cleaned
 
     def clean_expires_at(self) -> datetime | None:
@@ -221,6 +239,10 @@ class RotateForm(OnceForm):
     def expiry_chosen(self) -> datetime | None:
         days = self.cleaned_data["lifetime"]
         return timezone.now() + timedelta(days=days) if days else None
+
+
+def _exact(expires_at: datetime | None) -> str:
+    return expires_at.isoformat() if expires_at else ""
 
 
 def _time_to_come(expires_at: datetime | None) -> datetime | None:

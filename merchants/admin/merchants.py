@@ -248,12 +248,12 @@ class ApiKeyAdmin(
             initial.pop("merchant", None)
         return initial
 
-    def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:  # noqa: ARG002 - the admin interface
+    def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
         if obj is None:
-            return (
-                ("New API key", {"fields": ("merchant", "name", "permissions", "expires_at", "form_id")}),
-            )
-        return (("Settings", {"fields": ("name", "expires_at")}), ("Key", {"fields": self.shown}))
+            new = ("merchant", "name", "permissions", "expires_at", "form_id")
+            return (("New API key", {"fields": new}),)
+        hidden = ("shown_expiry",) if self.has_change_permission(request, obj) else ()
+        return (("Settings", {"fields": ("name", "expires_at", *hidden)}), ("Key", {"fields": self.shown}))
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:  # noqa: ARG002 - the admin interface
         return () if obj is None else self.shown
@@ -276,8 +276,8 @@ class ApiKeyAdmin(
         }
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:  # noqa: ARG002 - the admin interface
-        """Save the editable fields. Only `add_view` creates keys."""
-        obj.save(update_fields=("name", "expires_at"))
+        """Save the changed fields. Only `add_view` creates keys."""
+        obj.save(update_fields=form.changed_data)
         if form.changed_data:
             audit.note(request, audit.What.KEY_CHANGED, subject=obj, detail=", ".join(form.changed_data))
 

@@ -15,8 +15,9 @@ from django.utils.html import format_html
 
 from config import mail
 from config.admin import portal
+from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
 from merchants.admin.team import ROLE_COLOURS
-from merchants.admin.user_forms import StaffForm
+from merchants.admin.user_forms import NoSecondFactor, StaffForm
 from merchants.models import Authenticator, Merchant, StaffMembership
 from merchants.sign_in import two_factor
 from merchants.sign_in.password_reset import reset_link, send_reset_link
@@ -51,7 +52,10 @@ class RoleFilter(admin.SimpleListFilter):
 
 @admin.register(User)
 class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.ModelAdmin[User]):
-    """Portal users. Users are deactivated, not deleted, because entries of the security log name them."""
+    """Portal users. Users are deactivated, not deleted, because entries of the security log name them.
+
+    Each change that could let another person sign in, or give more rights, needs a new second-factor code.
+    """
 
     form: Any = StaffForm
     list_display = (
@@ -74,6 +78,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         ("Role", {"fields": ("role", "merchant")}),
         ("Person", {"fields": (("first_name", "last_name"), "email")}),
         ("Sign-in", {"fields": ("second_factor", "last_login", "date_joined")}),
+        ("Confirmation", {"fields": ("code",)}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
@@ -95,6 +100,8 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         except OnlyOwner as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(request.path)
+        except NoSecondFactor:
+            return set_up_first(request, "this change")
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Show the field `leaves_no_owner` if the user is a merchant's only owner."""
@@ -108,6 +115,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         self, request: HttpRequest, obj: User | None = None, change: bool = False, **options: Any
     ) -> type[ModelForm[User]]:
         form: Any = super().get_form(request, obj, change=change, **options)
+        form.request = request
         form.is_self = obj is not None and obj.pk == request.user.pk
         return form  # type: ignore[no-any-return]
 
@@ -181,9 +189,12 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         if not user.is_active or not user.is_staff:
             messages.error(request, f"{user} is not active and can’t sign in.")
             return HttpResponseRedirect(portal.change_url(user))
+        if two_factor.authenticator_of(request.user) is None:
+            return set_up_first(request, "sending a link for a new password")
+        form = FactorForm(request.POST or None)
         by_mail = bool(mail.is_configured() and user.email)
         way = f"Sends {user.email} a link" if by_mail else "Shows a link"
-        if request.method != "POST":
+        if request.method != "POST" or not form.is_valid() or not is_code_right(request, form):
             return portal.confirmation(
                 request,
                 user,
@@ -194,6 +205,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
                     "factor stays. Verify who requests this first."
                 ),
                 button="Send the link" if by_mail else "Show the link",
+                form=form,
             )
         audit.note(request, audit.What.RESET_REQUESTED, subject=user)
         link = reset_link(user)
@@ -221,7 +233,10 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         if two_factor.authenticator_of(user) is None:
             messages.info(request, f"{user} has no two-factor sign-in to reset.")
             return HttpResponseRedirect(portal.change_url(user))
-        if request.method != "POST":
+        if two_factor.authenticator_of(request.user) is None:
+            return set_up_first(request, "resetting a second factor")
+        form = FactorForm(request.POST or None)
+        if request.method != "POST" or not form.is_valid() or not is_code_right(request, form):
             return portal.confirmation(
                 request,
                 user,
@@ -232,6 +247,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
                     "recovery codes stop working, and they need only their password to set up a new phone."
                 ),
                 button="Reset",
+                form=form,
                 dangerous=True,
             )
         with transaction.atomic():

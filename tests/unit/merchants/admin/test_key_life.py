@@ -10,7 +10,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
-from merchants.models import ApiKey
+from merchants.models import ApiKey, AuditEntry
 from merchants.services import revoke_key
 from tests.conftest import Api
 
@@ -133,6 +133,47 @@ def test_name_and_expiry_are_changed_and_nothing_else(
     assert (changed.digest, changed.prefix) == (row.digest, row.prefix)
     assert (changed.permissions, changed.merchant_id) == (row.permissions, row.merchant_id)
     assert code(key) == "resource_missing"
+
+
+def opened(client: Client, key: ApiKey) -> dict[str, str]:
+    """Open the key's page and return the fields that a browser would post."""
+    form = client.get(at(key, "change")).context["adminform"].form
+    expires_at = form["expires_at"].value()
+    ends = timezone.localtime(expires_at) if expires_at else None
+    return {
+        "name": form["name"].value(),
+        "expires_at_0": f"{ends:%Y-%m-%d}" if ends else "",
+        "expires_at_1": f"{ends:%H:%M:%S}" if ends else "",
+        "shown_expiry": form["shown_expiry"].value(),
+    }
+
+
+def test_older_tab_does_not_extend_a_rotated_key(admin_client: Client, api_key: tuple[ApiKey, str]) -> None:
+    row, _ = api_key
+    older = opened(admin_client, row)
+    admin_client.post(at(row, "rotate"), rotation(overlap="1h"))
+    ends = ApiKey.objects.get(pk=row.pk).expires_at
+    assert ends is not None
+    later = {"expires_at_0": "2099-01-01", "expires_at_1": "00:00:00"}
+    for change in ({"name": "till"}, later):
+        response = admin_client.post(at(row, "change"), {**older, **change})
+        assert "Open the page again." in response.content.decode()
+        old = ApiKey.objects.get(pk=row.pk)
+        assert (old.name, old.expires_at) == (row.name, ends)
+    assert not AuditEntry.objects.filter(what="key_changed").exists()
+
+
+def test_rotated_key_is_renamed_and_its_expiry_stays(
+    admin_client: Client, api_key: tuple[ApiKey, str]
+) -> None:
+    row, _ = api_key
+    admin_client.post(at(row, "rotate"), rotation(overlap="1h"))
+    ends = ApiKey.objects.get(pk=row.pk).expires_at
+    assert 'name="shown_expiry"' in admin_client.get(at(row, "change")).content.decode()
+    admin_client.post(at(row, "change"), {**opened(admin_client, row), "name": "till"})
+    old = ApiKey.objects.get(pk=row.pk)
+    assert (old.name, old.expires_at) == ("till", ends)
+    assert AuditEntry.objects.get(what="key_changed").detail == "name"
 
 
 def test_a_revoked_key_stays_as_it_is(admin_client: Client, api_key: tuple[ApiKey, str]) -> None:

@@ -26,6 +26,11 @@ def bob(merchant: Merchant) -> Staff:
     return Staff("bob", "merchant", merchant)
 
 
+@pytest.fixture
+def operator(db: None) -> Staff:
+    return Staff("admin", "operator")
+
+
 def membership(user: User) -> StaffMembership:
     return StaffMembership.objects.get(user=user)
 
@@ -84,31 +89,31 @@ def test_deactivated_owner_does_not_count(olga: Staff, bob: Staff) -> None:
     assert membership(olga.user).role == Role.OWNER
 
 
-def test_operator_keeps_the_last_owner_too(olga: Staff, admin_client: Any) -> None:
+def test_operator_keeps_the_last_owner_too(olga: Staff, operator: Staff) -> None:
     page = f"/admin/auth/user/{olga.user.pk}/change/"
-    form = {"username": "olga", "is_active": "on", "role": "support", "merchant": ""}
-    response = admin_client.post(page, form, follow=True)
+    form = {"username": "olga", "is_active": "on", "role": "support"}
+    response = operator.client.post(page, {**form, "code": operator.fresh_code()}, follow=True)
     assert "the only owner" in response.content.decode()
     assert membership(olga.user).role == Role.OWNER
 
 
-def test_operator_cannot_deactivate_the_only_owner_by_mistake(olga: Staff, admin_client: Any) -> None:
+def test_operator_cannot_deactivate_the_only_owner_by_mistake(olga: Staff, operator: Staff) -> None:
     page = f"/admin/auth/user/{olga.user.pk}/change/"
     form = {"username": "olga", "role": "merchant", "merchant": str(membership(olga.user).merchant_id)}
-    text = admin_client.post(page, form, follow=True).content.decode()
+    text = operator.client.post(page, {**form, "code": operator.fresh_code()}, follow=True).content.decode()
     assert "olga is the only owner of Alice&#x27;s Bakery. Add another owner first." in text
     assert "If the account is stolen, choose “Leave the merchant without an owner”." in text
     assert User.objects.get(pk=olga.user.pk).is_active
     assert not AuditEntry.objects.filter(what="user_changed").exists()
 
 
-def test_operator_can_deactivate_account_of_the_only_owner(olga: Staff, admin_client: Any) -> None:
+def test_operator_can_deactivate_account_of_the_only_owner(olga: Staff, operator: Staff) -> None:
     page = f"/admin/auth/user/{olga.user.pk}/change/"
-    assert 'name="leaves_no_owner"' in admin_client.get(page).content.decode()
+    assert 'name="leaves_no_owner"' in operator.client.get(page).content.decode()
     merchant_id = str(membership(olga.user).merchant_id)
     account = {"username": "olga", "email": olga.user.email, "role": "merchant", "merchant": merchant_id}
     form = {**account, "leaves_no_owner": "on"}
-    text = admin_client.post(page, form, follow=True).content.decode()
+    text = operator.client.post(page, {**form, "code": operator.fresh_code()}, follow=True).content.decode()
     assert "Alice&#x27;s Bakery has no owner who can sign in." in text
     assert f"/admin/merchants/invitation/add/?merchant={merchant_id}" in text
     assert not User.objects.get(pk=olga.user.pk).is_active
@@ -116,13 +121,13 @@ def test_operator_can_deactivate_account_of_the_only_owner(olga: Staff, admin_cl
 
 
 def test_one_of_two_owners_is_deactivated_without_a_choice(
-    olga: Staff, admin_client: Any, merchant: Merchant
+    olga: Staff, operator: Staff, merchant: Merchant
 ) -> None:
     second = Staff("otto", "merchant", merchant)
     page = f"/admin/auth/user/{olga.user.pk}/change/"
-    assert 'name="leaves_no_owner"' not in admin_client.get(page).content.decode()
+    assert 'name="leaves_no_owner"' not in operator.client.get(page).content.decode()
     form = {"username": "olga", "role": "merchant", "merchant": str(merchant.pk)}
-    assert admin_client.post(page, form).status_code == 302
+    assert operator.client.post(page, {**form, "code": operator.fresh_code()}).status_code == 302
     assert not User.objects.get(pk=olga.user.pk).is_active
     assert second.user.is_active
 
@@ -221,14 +226,14 @@ def test_without_a_fresh_code_nothing_changes_in_the_team(olga: Staff, bob: Staf
 
 
 def test_owner_reads_the_own_log_without_operators_names(
-    olga: Staff, other_merchant: Merchant, admin_client: Any, bob: Staff
+    olga: Staff, other_merchant: Merchant, operator: Staff, bob: Staff
 ) -> None:
     give(olga, bob.user, "viewer")
     mallory = Staff("mallory", "merchant", other_merchant)
-    form = {"username": "bob", "is_active": "on", "role": "finance"}
+    form = {"username": "bob", "is_active": "on", "role": "finance", "code": operator.fresh_code()}
     merchant = membership(bob.user).merchant
     assert merchant is not None
-    admin_client.post(f"/admin/auth/user/{bob.user.pk}/change/", {**form, "merchant": str(merchant.pk)})
+    operator.client.post(f"/admin/auth/user/{bob.user.pk}/change/", {**form, "merchant": str(merchant.pk)})
     own = olga.client.get("/admin/merchants/auditentry/").content.decode()
     assert "Owner of Alice&#x27;s Bakery → Viewer of Alice&#x27;s Bakery" in own
     assert "Viewer of Alice&#x27;s Bakery → Finance of Alice&#x27;s Bakery" in own
@@ -240,4 +245,4 @@ def test_owner_reads_the_own_log_without_operators_names(
     for term in ("admin", "127.0.0.1"):
         found = olga.client.get("/admin/merchants/auditentry/", {"q": term, "what": "role_changed"})
         assert {row.by_operator for row in found.context["cl"].queryset} <= {False}
-    assert "admin" in admin_client.get("/admin/merchants/auditentry/").content.decode()
+    assert "admin" in operator.client.get("/admin/merchants/auditentry/").content.decode()
