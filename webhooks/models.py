@@ -148,7 +148,8 @@ class Delivery(models.Model):
     `due_at` is the time of the next attempt. A worker holds the row until `lease_until` under its `claim_id`. A test
     event has no `event` row, and its body is in `own_body`. `url_override` is a payment request's own webhook URL.
     If it is empty, the delivery goes to the endpoint's current URL. `attempts` counts all attempts. `earlier_attempts`
-    counts the attempts before the current series of eight (see `redelivery`).
+    counts the attempts before the current series of eight (see `redelivery`). `is_retry` is True if an attempt of the
+    current series has failed. Leasing a delivery doesn't change it, because it is in indexes.
     """
 
     class Status(models.TextChoices):
@@ -169,6 +170,7 @@ class Delivery(models.Model):
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
     earlier_attempts = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
+    is_retry = models.BooleanField(default=False, db_default=False, editable=False)
     due_at = models.DateTimeField(null=True)
     claim_id = models.UUIDField(null=True, editable=False)
     lease_until = models.DateTimeField(null=True, editable=False)
@@ -205,9 +207,14 @@ class Delivery(models.Model):
                 name="delivery_due_by_merchant",
             ),
             models.Index(
-                fields=("merchant", "due_at", "id"),
+                fields=("merchant", "is_retry", "due_at", "id"),
+                condition=Q(status="pending", url_override=""),
+                name="delivery_due_at_endpoint",
+            ),
+            models.Index(
+                fields=("merchant", "is_retry", "due_at", "id"),
                 condition=Q(status="pending") & ~Q(url_override=""),
-                name="delivery_due_at_own_url",
+                name="delivery_due_at_own_urls",
             ),
             models.Index(
                 fields=("public_event_id",), condition=Q(event__isnull=True), name="delivery_of_test_event"

@@ -85,7 +85,7 @@ def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
     """Store when each endpoint began to fail, or that it works again. A payment request's own URL doesn't count."""
     by_merchant: dict[uuid.UUID, list[Outcome]] = {}
     for outcome in outcomes:
-        if outcome.claim.merchant_id is not None:
+        if not outcome.claim.is_to_own_url:
             by_merchant.setdefault(outcome.claim.merchant_id, []).append(outcome)
     healthy = {merchant for merchant, its in by_merchant.items() if any(one.answer.is_success for one in its)}
     # Read the endpoints' state again, because an endpoint may have started to fail during the attempt.

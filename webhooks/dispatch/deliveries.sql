@@ -2,10 +2,13 @@
 
 -- name: claim
 -- Lease up to `limit` due deliveries. At most `slow_limit` of them are from the slow lane. The statement steps through
--- an index from merchant to merchant, and reads the first `cap` deliveries of each. So it is fast even if many
--- deliveries wait. The oldest deliveries are leased first, so deliveries in flight are among the first `cap`. This
--- limits a merchant's deliveries in flight to `cap`. If a merchant's endpoint is missing or disabled, the statement
--- reads only deliveries to payment requests' own URLs, from another index.
+-- an index from merchant to merchant. It reads a merchant's deliveries in four groups: to the endpoint or to payment
+-- requests' own URLs, first attempts or retries. Of each group, it reads only the first `cap`. So it is fast even if
+-- many deliveries wait, and no group hides another. In each group, the oldest deliveries are leased first, so the
+-- deliveries in flight are among the first `cap`. `lane_turn` and `turn` count them before the others. This limits a
+-- merchant's deliveries in flight to `cap`, and to `slow_cap` in the slow lane. In the slow lane, first attempts come
+-- before retries. If a merchant's endpoint is missing or disabled, deliveries to it are not read. The planner can't
+-- estimate `kind.cap`. So it reads the index in order, and doesn't sort all deliveries that wait.
 WITH RECURSIVE owner AS (
     (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
     UNION ALL
@@ -14,42 +17,48 @@ WITH RECURSIVE owner AS (
             ORDER BY following.merchant_id LIMIT 1)
     FROM owner WHERE owner.merchant_id IS NOT NULL
 ),
-waiting AS (
-    SELECT next.*
+first AS (
+    SELECT due.*,
+           row_number() OVER (PARTITION BY owner.merchant_id, due.is_slow
+                              ORDER BY due.is_free, due.is_retry, due.due_at, due.id) AS lane_turn
     FROM owner
     LEFT JOIN webhooks_endpoint endpoint ON endpoint.merchant_id = owner.merchant_id
+    CROSS JOIN (VALUES (false, %(cap)s::bigint), (true, %(cap)s::bigint)) AS kind (is_retry, cap)
     CROSS JOIN LATERAL (
+        (SELECT delivery.id, delivery.merchant_id, delivery.due_at, delivery.attempts, delivery.is_retry,
+                delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free,
+                delivery.is_retry OR endpoint.failing_since IS NOT NULL
+                    OR delivery.merchant_id = ANY(%(slow_endpoints)s::uuid[]) AS is_slow
+         FROM webhooks_delivery delivery
+         WHERE delivery.merchant_id = owner.merchant_id AND delivery.is_retry = kind.is_retry
+               AND delivery.status = 'pending' AND delivery.due_at <= %(now)s AND delivery.url_override = ''
+               AND endpoint.is_enabled AND endpoint.url IS NOT NULL
+         ORDER BY delivery.due_at, delivery.id LIMIT kind.cap)
+        UNION ALL
+        (SELECT delivery.id, delivery.merchant_id, delivery.due_at, delivery.attempts, delivery.is_retry,
+                delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free,
+                delivery.is_retry OR delivery.merchant_id = ANY(%(slow_own_urls)s::uuid[]) AS is_slow
+         FROM webhooks_delivery delivery
+         WHERE delivery.merchant_id = owner.merchant_id AND delivery.is_retry = kind.is_retry
+               AND delivery.status = 'pending' AND delivery.due_at <= %(now)s AND delivery.url_override <> ''
+         ORDER BY delivery.due_at, delivery.id LIMIT kind.cap)
+    ) due
+),
+waiting AS (
+    SELECT next.*
+    FROM (
         SELECT first.*,
-               first.is_retry OR (first.url_override = '' AND (endpoint.failing_since IS NOT NULL
-                   OR owner.merchant_id = ANY(%(slow_merchants)s::uuid[]))) AS is_slow,
-               row_number() OVER (ORDER BY first.due_at, first.id) AS turn
-        FROM (
-            (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
-                    delivery.attempts > delivery.earlier_attempts AS is_retry,
-                    delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free
-             FROM webhooks_delivery delivery
-             WHERE delivery.merchant_id = owner.merchant_id
-                   AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
-                   AND endpoint.is_enabled AND endpoint.url IS NOT NULL
-             ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s)
-            UNION ALL
-            (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
-                    delivery.attempts > delivery.earlier_attempts AS is_retry,
-                    delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free
-             FROM webhooks_delivery delivery
-             WHERE delivery.merchant_id = owner.merchant_id
-                   AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
-                   AND (endpoint.is_enabled AND endpoint.url IS NOT NULL) IS NOT TRUE
-                   AND delivery.url_override <> ''
-             ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s)
-        ) first
+               row_number() OVER (PARTITION BY first.merchant_id
+                                  ORDER BY first.is_free, first.due_at, first.id) AS turn
+        FROM first
+        WHERE NOT (first.is_slow AND first.is_free AND first.lane_turn > %(slow_cap)s)
     ) next
-    WHERE next.is_free
+    WHERE next.is_free AND next.turn <= %(cap)s
 ),
 picked AS (
     (SELECT * FROM waiting WHERE NOT is_slow ORDER BY turn, due_at LIMIT %(limit)s + %(spare)s)
     UNION ALL
-    (SELECT * FROM waiting WHERE is_slow AND turn <= %(slow_cap)s ORDER BY turn, due_at LIMIT %(slow_limit)s)
+    (SELECT * FROM waiting WHERE is_slow ORDER BY due_at LIMIT %(slow_limit)s)
 ),
 locked AS (
     SELECT unchanged.id, picked.is_slow, picked.turn
@@ -95,7 +104,7 @@ WHERE id = ANY(%s::text[]) ORDER BY id FOR NO KEY UPDATE
 -- Store the results in the deliveries, and release their leases.
 UPDATE webhooks_delivery AS delivery
 SET status = stored.status, due_at = stored.due_at, finished_at = stored.finished_at,
-    claim_id = NULL, lease_until = NULL
+    is_retry = stored.status = 'pending', claim_id = NULL, lease_until = NULL
 FROM unnest(%s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[])
      AS stored (id, status, due_at, finished_at)
 WHERE delivery.id = stored.id

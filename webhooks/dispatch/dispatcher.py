@@ -53,7 +53,8 @@ class Dispatcher:
         self._slow_out = 0
         self._stopping = False
         self._polls_until = 0.0
-        self._slow_merchants: dict[uuid.UUID, float] = {}
+        self._slow_endpoints: dict[uuid.UUID, float] = {}
+        self._slow_own_urls: dict[uuid.UUID, float] = {}
         self._threads: list[threading.Thread] = []
 
     def nudge(self) -> int:
@@ -85,7 +86,8 @@ class Dispatcher:
                 limit=self._concurrency - self._out,
                 slow_limit=self._slow_limit - self._slow_out,
                 now=timezone.now(),
-                slow_merchants=self._slow_merchants_now(),
+                slow_endpoints=_current(self._slow_endpoints),
+                slow_own_urls=_current(self._slow_own_urls),
             )
             if claims:
                 self._out += len(claims)
@@ -172,21 +174,18 @@ class Dispatcher:
                 claim.lease.end(claim.delivery_id)
 
     def _note_speed(self, outcomes: Sequence[Outcome]) -> None:
-        """Remember for a while which receivers are slow: they block threads, even if they accept the event."""
-        for outcome in outcomes:
-            if outcome.claim.merchant_id is None:
-                continue
-            if outcome.answer.duration_ms > SLOW_MS:
-                self._slow_merchants[outcome.claim.merchant_id] = time.monotonic() + _SLOW_FOR_SECONDS
-            else:
-                self._slow_merchants.pop(outcome.claim.merchant_id, None)
+        """Remember for a while which receivers are slow: they block threads, even if they accept the event.
 
-    def _slow_merchants_now(self) -> list[uuid.UUID]:
-        now = time.monotonic()
-        self._slow_merchants = {
-            merchant: until for merchant, until in self._slow_merchants.items() if until > now
-        }
-        return list(self._slow_merchants)
+        A merchant's payment requests can have any number of own URLs, so one slow URL counts for all of them.
+        """
+        until = time.monotonic() + _SLOW_FOR_SECONDS
+        for outcome in outcomes:
+            claim = outcome.claim
+            slow = self._slow_own_urls if claim.is_to_own_url else self._slow_endpoints
+            if outcome.answer.duration_ms > SLOW_MS:
+                slow[claim.merchant_id] = until
+            elif not claim.is_to_own_url:  # One fast own URL says nothing about the merchant's other URLs.
+                slow.pop(claim.merchant_id, None)
 
     def _store_results(self, outcomes: Sequence[Outcome]) -> int:
         """Store results. If the database is down, retry: an event whose result is lost would be sent again."""
@@ -200,6 +199,14 @@ class Dispatcher:
                 connections.close_all()
                 time.sleep(_POLL_SECONDS)
         return 0
+
+
+def _current(slow: dict[uuid.UUID, float]) -> list[uuid.UUID]:
+    """Forget the merchants whose time is over. Return the others."""
+    now = time.monotonic()
+    for merchant in [merchant for merchant, until in slow.items() if until <= now]:
+        del slow[merchant]
+    return list(slow)
 
 
 def _next(queue: "SimpleQueue[Claim | None]") -> Claim | None:

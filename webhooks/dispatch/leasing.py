@@ -35,8 +35,7 @@ class Claim:
     """A leased attempt, with all data that it needs.
 
     The secrets are decrypted later, so if a secret can't be decrypted, only this attempt fails. `is_slow` is True if
-    the delivery is in the slow lane. `merchant_id` is the endpoint's merchant, or None if the delivery goes to a
-    payment request's own URL.
+    the delivery is in the slow lane. `is_to_own_url` is True if the delivery goes to a payment request's own URL.
     """
 
     delivery_id: str
@@ -45,10 +44,11 @@ class Claim:
     event_id: str
     type: str
     url: str
+    merchant_id: uuid.UUID
     secrets: list[bytes] = field(repr=False)
     body: bytes = field(repr=False)
     is_slow: bool = False
-    merchant_id: uuid.UUID | None = None
+    is_to_own_url: bool = False
     due_at: datetime | None = None
 
     @property
@@ -68,15 +68,20 @@ _those_of: CompiledQuery[Endpoint] = CompiledQuery(
 
 
 def claim_due(
-    *, limit: int, now: datetime, slow_limit: int | None = None, slow_merchants: Sequence[uuid.UUID] = ()
+    *,
+    limit: int,
+    now: datetime,
+    slow_limit: int | None = None,
+    slow_endpoints: Sequence[uuid.UUID] = (),
+    slow_own_urls: Sequence[uuid.UUID] = (),
 ) -> list[Claim]:
     """Lease up to `limit` due deliveries. Merchants take turns. The caller renews the lease.
 
     At most `slow_limit` of the deliveries (default: `limit`) are from the slow lane. A delivery is in the slow lane if
-    it is a retry, if its endpoint is failing, or if its merchant is in `slow_merchants`. A merchant has at most five
-    deliveries in flight, one of them from the slow lane. So a slow receiver delays only its own merchant. If two
-    workers lease at the same time, they can exceed these limits slightly. If an endpoint is disabled or has no URL, its
-    deliveries wait.
+    it is a retry, if it goes to an endpoint that is failing or whose merchant is in `slow_endpoints`, or if it goes to
+    a payment request's own URL and its merchant is in `slow_own_urls`. A merchant has at most five deliveries in
+    flight, one of them from the slow lane. So a slow receiver delays only its own merchant. If two workers lease at the
+    same time, they can exceed these limits slightly. If an endpoint is disabled or has no URL, its deliveries wait.
     """
     if limit < 1:
         return []
@@ -89,7 +94,8 @@ def claim_due(
         "cap": MAX_IN_FLIGHT_PER_MERCHANT,
         "slow_cap": MAX_SLOW_IN_FLIGHT_PER_MERCHANT,
         "attempts": MAX_ATTEMPTS,
-        "slow_merchants": list(slow_merchants),
+        "slow_endpoints": list(slow_endpoints),
+        "slow_own_urls": list(slow_own_urls),
         "claim_id": (claim_id := uuid.uuid4()),
         "duration": DURATION,
     }
@@ -124,10 +130,11 @@ def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> lis
                 event_id=event_id,
                 type=type_,
                 url=url or endpoint.url or "",
+                merchant_id=merchant_id,
                 secrets=signing_secrets(endpoint, now),
                 body=bytes(body),
                 is_slow=is_slow,
-                merchant_id=None if url else merchant_id,
+                is_to_own_url=bool(url),
                 due_at=due_at,
             )
         )

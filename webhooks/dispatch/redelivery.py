@@ -42,6 +42,7 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
         row.earlier_attempts = row.attempts - 1 if is_under_way else row.attempts
         if not is_under_way:  # a worker whose lease has expired must not change the new series
             row.claim_id = row.lease_until = None
+        row.is_retry = False
         row.status = Delivery.Status.PENDING
         row.due_at = now
         row.finished_at = None
@@ -50,6 +51,7 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
         row.save(
             update_fields=(
                 "earlier_attempts",
+                "is_retry",
                 "claim_id",
                 "lease_until",
                 "status",
@@ -87,6 +89,7 @@ def redeliver_failed(merchant: Merchant, since: datetime, actor: str, *, type_: 
         chosen = failed.order_by("finished_at", "pk").select_for_update(skip_locked=True)[:MAX_AT_ONCE]
         begun = Delivery.objects.filter(pk__in=list(chosen.values_list("pk", flat=True))).update(
             earlier_attempts=F("attempts"),
+            is_retry=False,
             status=Delivery.Status.PENDING,
             due_at=now,
             finished_at=None,

@@ -317,12 +317,11 @@ WEBHOOKS: list[tuple[str, str, Query]] = [
         lambda at: at.deliveries.filter(event=None, public_event_id="evt_1"),
     ),
     ("delivery_due_by_merchant", "sweep: deliver due", lambda at: claim_due(limit=32, now=at.now)),
+    ("delivery_due_at_endpoint", "sweep: deliver to endpoints", lambda at: claim_due(limit=32, now=at.now)),
     (
-        "delivery_due_at_own_url",
-        "sweep: deliver due to requests' own URLs",
-        lambda at: (
-            at.deliveries.filter(status="pending").exclude(url_override="").order_by("due_at", "id")[:5]
-        ),
+        "delivery_due_at_own_urls",
+        "sweep: deliver to requests' own URLs",
+        lambda at: claim_due(limit=32, now=at.now),
     ),
     ("delivery_newest_first", "API: deliveries", lambda at: newest(at.deliveries)),
     (

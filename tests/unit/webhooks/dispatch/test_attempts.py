@@ -46,6 +46,45 @@ def test_an_endpoint_that_fails_has_one_attempt_in_flight(
     assert len(claim_due(limit=10, now=clock.now)) == MAX_IN_FLIGHT_PER_MERCHANT
 
 
+def test_retries_to_own_urls_do_not_hide_first_attempts(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    hanging = [record(webhook_url="https://hangs.example/hook").id for _ in range(MAX_IN_FLIGHT_PER_MERCHANT)]
+    for claim in claim_due(limit=10, now=clock.now):
+        assert store_result(claim, FAILED, ended_at=clock.now)
+    clock.forward(timedelta(days=1))
+    fresh = [record().id, record(webhook_url="https://elsewhere.example/hook").id]
+    claims = claim_due(limit=10, now=clock.now)
+    assert {claim.event_id for claim in claims} >= set(fresh)
+    assert [claim.event_id in hanging for claim in claims if claim.is_slow] == [True]
+
+
+def test_slow_own_urls_do_not_hide_deliveries_to_the_endpoint(
+    merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    for _ in range(MAX_IN_FLIGHT_PER_MERCHANT + 1):
+        record(webhook_url="https://hangs.example/hook")
+    fresh = [record().id for _ in range(MAX_IN_FLIGHT_PER_MERCHANT)]
+    claims = claim_due(limit=10, now=clock.now, slow_own_urls=[merchant.pk])
+    assert [claim.is_slow for claim in claims].count(True) == 1
+    assert {claim.event_id for claim in claims if not claim.is_slow} == set(fresh[:-1])
+    assert len(claims) == MAX_IN_FLIGHT_PER_MERCHANT
+    assert claim_due(limit=10, now=clock.now, slow_own_urls=[merchant.pk]) == []
+
+
+def test_first_attempt_in_slow_lane_comes_before_due_retries(
+    merchant: Merchant, record: Record, clock: Clock
+) -> None:
+    for _ in range(2):
+        record(webhook_url="https://hangs.example/hook")
+    for claim in claim_due(limit=10, now=clock.now):
+        assert store_result(claim, FAILED, ended_at=clock.now)
+    clock.forward(timedelta(days=1))
+    fresh = record(webhook_url="https://elsewhere.example/hook")
+    [claim] = claim_due(limit=10, now=clock.now, slow_own_urls=[merchant.pk])
+    assert (claim.event_id, claim.is_slow) == (fresh.id, True)
+
+
 def test_failing_since_is_first_failure_until_a_success(
     endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:

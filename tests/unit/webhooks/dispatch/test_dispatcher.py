@@ -32,10 +32,16 @@ def dispatcher() -> Iterator[Dispatcher]:
     running.finish()
 
 
-def record_many(merchant: Merchant, number: int) -> None:
+def record_many(merchant: Merchant, number: int, webhook_url: str | None = None) -> None:
     with transaction.atomic():
         for occurrence in range(number):
-            record_event(merchant=merchant, type="payment.succeeded", dedupe_key=str(occurrence), data={})
+            record_event(
+                merchant=merchant,
+                type="payment.succeeded",
+                dedupe_key=str(occurrence),
+                data={},
+                webhook_url=webhook_url,
+            )
 
 
 def all_delivered() -> None:
@@ -192,7 +198,8 @@ def test_delivery_during_lost_database_connection_is_not_resent(
     assert [attempt.status_code for attempt in Attempt.objects.all()] == [200, 200]
 
 
-def test_slow_receivers_use_at_most_half_of_the_threads(merchant: Merchant) -> None:
+@pytest.mark.parametrize("own_url", [None, "https://own.example/hook"], ids=["endpoint", "own URL"])
+def test_slow_receivers_use_at_most_half_of_the_threads(own_url: str | None) -> None:
     released = Flag()
 
     def hold(claim: Claim) -> Outcome:
@@ -206,17 +213,48 @@ def test_slow_receivers_use_at_most_half_of_the_threads(merchant: Merchant) -> N
     slow = [Merchant.objects.create(name=f"Slow {number}") for number in range(6)]
     for each in slow:
         configure(each, Change(url="https://shop.example/hook"))
-        record_many(each, 1)
+        record_many(each, 1, own_url)
     dispatcher = Dispatcher(concurrency=8, attempt=hold)
     try:
         dispatcher.nudge()
         all_delivered()
         for each in slow:
             with transaction.atomic():
-                record_event(merchant=each, type="payment.succeeded", dedupe_key="later", data={})
+                record_event(
+                    merchant=each,
+                    type="payment.succeeded",
+                    dedupe_key="later",
+                    data={},
+                    webhook_url=own_url,
+                )
         held = Delivery.objects.filter(status="pending", claim_id__isnull=False)
         eventually(lambda: bool(dispatcher.nudge()) or held.count() == 4, "half of the threads took them")
         assert held.count() == 4
     finally:
         released.set()
+        dispatcher.finish()
+
+
+def test_one_fast_own_url_does_not_end_the_slowness_of_others(merchant: Merchant) -> None:
+    durations = [SLOW_MS + 1, 1]
+
+    def attempt(claim: Claim) -> Outcome:
+        return Outcome(claim, Answer(200, "", "", durations.pop(0)), timezone.now())
+
+    dispatcher = Dispatcher(concurrency=2, attempt=attempt)
+    try:
+        for number in range(2):
+            with transaction.atomic():
+                record_event(
+                    merchant=merchant,
+                    type="payment.succeeded",
+                    dedupe_key=str(number),
+                    data={},
+                    webhook_url=f"https://{number}.example/hook",
+                )
+            dispatcher.nudge()
+            all_delivered()
+        assert dispatcher._slow_own_urls.keys() == {merchant.pk}
+        assert dispatcher._slow_endpoints == {}
+    finally:
         dispatcher.finish()
