@@ -191,7 +191,7 @@ def _found(client: ChainClient, authorization: Authorization) -> tuple[Payment, 
     reader = client.authorizations
     if reader is None:
         return None
-    head = client.head()
+    head = client.look_up([], with_finality=False).head.latest
     if not reader.states([authorization.terms.key], at_block=head).used[authorization.terms.key]:
         return None
     hash_, pays = find_uses(client, [authorization], until_block=head).get(authorization.pk, ("", False))
