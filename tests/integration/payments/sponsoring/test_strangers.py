@@ -14,7 +14,7 @@ from tests.processes import eventually
 from tests.support.nodes.oversized import ADDRESS as SHOUTER
 from tests.support.nodes.oversized import Shouter
 from tests.support.payments.sponsoring import SponsoringWorld
-from tests.support.payments.world import make_request
+from tests.support.payments.world import look_until_decided, make_request
 from tests.verifying import verify_due
 
 
@@ -163,6 +163,16 @@ def test_cancelled_authorization_accepts_no_signature(world: SponsoringWorld) ->
     answer = world.submit(request, route, signature, None)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "route_expired")
     assert not Payment.objects.exists()
+
+
+def test_payer_is_the_sender_of_a_hash_submitted_early(world: SponsoringWorld) -> None:
+    """The stranger's hash is submitted and verified before the authorization is checked."""
+    request = world.request()
+    body = {"transaction_hash": world.broadcast(*world.signed(request)), "chain_id": world.row.pk}
+    payment = Payment.objects.get(pk=world.post(f"payment-requests/{request.pk}/payments", body, 201)["id"])
+    look_until_decided(payment, world.clock)
+    assert (payment.status, payment.bound_by) == ("completed", "authorization")
+    assert (payment.from_address, payment.nonce, payment.effect) == (world.payer.address, None, "")
 
 
 def test_broadcast_is_found_without_a_submission(world: SponsoringWorld) -> None:
