@@ -187,14 +187,21 @@ def _balance(client: ChainClient, authorization: Authorization) -> int:
 
 
 def _found(client: ChainClient, authorization: Authorization) -> tuple[Payment, bool] | None:
-    """If the authorization was used on the chain already, return its payment. Otherwise return None."""
+    """If the authorization was used on the chain already, return its payment. Otherwise return None.
+
+    Raises ApiError if the use pays nothing, or if the nodes don't return its transaction yet. Raises ChainError.
+    """
     reader = client.authorizations
     if reader is None:
         return None
-    head = client.head()
+    head = client.look_up([], with_finality=False).head.latest
     if not reader.states([authorization.terms.key], at_block=head).used[authorization.terms.key]:
         return None
-    hash_, pays = find_uses(client, [authorization], until_block=head).get(authorization.pk, ("", False))
+    use = find_uses(client, [authorization], until_block=head).get(authorization.pk)
+    if use is None:
+        # The transaction may have paid, so the customer must not pay again.
+        raise no_node(authorization.chain, "This signature was used: don't pay again.")
+    hash_, pays = use
     if not pays:
         message = "This authorization was used or cancelled without a payment. Request routes again."
         raise expired(message)

@@ -81,8 +81,8 @@ def require_valid_recipient(client: ChainClient, request: PaymentRequest) -> Non
         raise ApiError(ErrorCode.RECIPIENT_INVALID, f"The {owner}'s wallet can't be paid: {problem}")
 
 
-def no_node(chain: Chain) -> ApiError:
-    message = f"{chain.name} can't be reached at the moment. Nothing was sent. Try again in a few seconds."
+def no_node(chain: Chain, state: str = "Nothing was sent.") -> ApiError:
+    message = f"{chain.name} can't be reached at the moment. {state} Try again in a few seconds."
     return ApiError(ErrorCode.NODE_UNAVAILABLE, message, retry_after=NODE_RETRY_SECONDS)
 
 

@@ -64,7 +64,8 @@ def build_sponsored(route: Route, client: ChainClient, now: datetime) -> Built:
         waiting = Authorization.objects.filter(request=request, signed_at__isnull=True, ended_at__isnull=True)
         if waiting.count() >= terms.MAX_UNSIGNED:
             raise unavailable()
-        existing = _store(route, client.head(), now)
+        # One node alone could name a block that is too high, so that a use of the signature is never found.
+        existing = _store(route, client.look_up([], with_finality=False).head.latest, now)
     if existing.ends_at is None or existing.ends_at - timezone.now() < terms.LEFT_TO_BUILD:
         raise expired()
     return Built(None, Payment.BoundBy.AUTHORIZATION, typed_data=rules.typed_data(existing.terms))

@@ -186,13 +186,13 @@ class Pass(ABC):
     def _locked(self, authorization: Authorization) -> tuple[PaymentRequest, Authorization | None]:
         """Lock the request, the lease and the authorization.
 
-        Return None as the authorization if its payment was decided or dropped. If another payment has arrived
-        meanwhile, the authorization is dropped here.
+        Return None as the authorization if its payment was decided or dropped, or if another gas account has stored a
+        transaction of it. If another payment has arrived meanwhile, the authorization is dropped here.
         """
         request = lock_request(authorization.request_id)
         self._require_lease()
-        rows = Authorization.objects.select_for_update(of=("self",), no_key=True)
-        stored = rows.filter(pk=authorization.pk, ended_at__isnull=True).first()
+        rows = unsent(self._chain).select_for_update(of=("self",), no_key=True)
+        stored = rows.filter(pk=authorization.pk).first()
         if stored is not None and not pays_what_remains(stored, request):
             drop_unsent(request, self._now(), actor="sponsoring", message=CHANGED)
             return request, None

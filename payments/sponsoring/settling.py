@@ -35,7 +35,7 @@ from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import move_payment
 from payments.sponsoring.passes import settle_cost
 from payments.sponsoring.relaying import deep_enough
-from payments.sponsoring.uses import attach, find_uses
+from payments.sponsoring.uses import attach, find_uses, in_searches
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
 from payments.verification.retry_policy import LONGEST_WAIT, is_timed_out
 
@@ -134,8 +134,14 @@ def _settle(
     keys = [each.terms.key for each in left]
     newest = reader.states(keys, at_block=head.latest)
     used = [each for each in left if newest.used[each.terms.key]]
-    found = find_uses(client, used, until_block=head.latest)
-    lost = {each.pk for each in used} - found.keys()
+    found: dict[int, tuple[str, bool]] = {}
+    lost: set[int] = set()
+    for group in in_searches(used, until_block=head.latest):
+        if not any(lease.holds(each.pk) for each in group):
+            break  # another worker searches for the rest
+        uses = find_uses(client, group, until_block=head.latest)
+        found |= uses
+        lost |= {each.pk for each in group} - uses.keys()
     for each in used:
         hash_, pays = found.get(each.pk, ("", False))
         if pays:

@@ -3,7 +3,7 @@
 An authorization has one payment at most. Every transaction that moved its money belongs to this payment.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -29,6 +29,25 @@ _UNDONE_BY_USE = (
     FailureCode.VERIFICATION_TIMED_OUT,
 )
 _SAME = "Another payment has the transaction that used this authorization."
+# A signature is valid for 15 minutes: at most 3,600 blocks on the fastest shipped chain.
+MAX_BLOCKS = 5_000
+
+
+def in_searches(
+    authorizations: Sequence[Authorization], *, until_block: int
+) -> Iterator[list[Authorization]]:
+    """Group authorizations that were built at about the same time. One `find_uses` searches for each group.
+
+    One authorization with a wrong `since_block` then doesn't delay the search for the others.
+    """
+    group: list[Authorization] = []
+    for each in sorted(authorizations, key=lambda each: min(each.since_block, until_block)):
+        if group and min(each.since_block, until_block) > group[0].since_block + MAX_BLOCKS:
+            yield group
+            group = []
+        group.append(each)
+    if group:
+        yield group
 
 
 def find_uses(
@@ -37,14 +56,17 @@ def find_uses(
     """Map each authorization's id to the transaction that used it: (hash, whether it pays).
 
     If the chain has a quorum, two nodes must agree. An id is missing if no transaction shows the use: a node may lag
-    or lie, or the transaction can't be read yet. Raises ChainError.
+    or lie, or the transaction can't be read yet. Only the blocks are searched in which the signatures were valid,
+    and the newest blocks. Raises ChainError.
     """
     reader = client.authorizations
     if reader is None or not authorizations:
         return {}
     by_key = {each.terms.key: each for each in authorizations}
-    since = min(each.since_block for each in authorizations)
-    candidates = reader.find_uses(by_key.keys(), since_block=since, until_block=until_block)
+    candidates: dict[tuple[str, str, bytes], frozenset[str]] = {}
+    for first, last in _ranges(authorizations, until_block):
+        for key, named in reader.find_uses(by_key.keys(), since_block=first, until_block=last).items():
+            candidates[key] = candidates.get(key, frozenset()) | named
     if not candidates:
         return {}
     hashes = sorted(set().union(*candidates.values()))
@@ -62,6 +84,18 @@ def find_uses(
             if (pays := moves(authorization, facts)) or _ends(authorization, facts):
                 found[authorization.pk] = (facts.hash, pays)
     return found
+
+
+def _ranges(authorizations: Sequence[Authorization], until_block: int) -> list[tuple[int, int]]:
+    """Return the ranges of blocks in which these authorizations may have been used.
+
+    `since_block` may be much too low or too high, if a node lied when it was stored. A use is usually searched soon
+    after its block, so the newest blocks are always searched.
+    """
+    newest = max(until_block - MAX_BLOCKS + 1, 0)
+    starts = [each.since_block if each.since_block <= until_block else newest for each in authorizations]
+    first, last = min(starts), min(max(starts) + MAX_BLOCKS, newest) - 1
+    return [(first, until_block)] if first >= newest else [(first, last), (newest, until_block)]
 
 
 def _ends(authorization: Authorization, facts: TransactionFacts) -> bool:

@@ -12,23 +12,33 @@ from payments.models import Lookup, Payment, PaymentRequest, Quote
 _LARGEST_NONCE = 2**63 - 1
 
 
-def sender_columns(payment: Payment, facts: TransactionFacts | None) -> dict[str, Any]:
+def sender_columns(
+    payment: Payment, facts: TransactionFacts | None, bound: Bound | None = None
+) -> dict[str, Any]:
     """Return the payment's columns about its own transaction, once a node has seen it.
 
-    A payment that was found by the balance of a deposit address has no known sender, so it gets no columns.
+    `bound` is how the verdict binds the transaction, if it does. A payment that was found by the balance of a deposit
+    address has no known sender, so it gets no columns.
     """
     if facts is None or not facts.sender:
         return {}
+    network_fee = facts.network_fee if facts.block else None
+    payer = facts.sender
+    if bound is not None and bound.by == Payment.BoundBy.AUTHORIZATION:
+        payer = bound.transfers[0].sender
+    if facts.block is not None and payer != facts.sender:
+        # Any account can send a signed transfer. The nonce is not the payer's, and `payments.sponsoring` follows the
+        # authorization to its next transaction.
+        return {"from_address": payer, "nonce": None, "effect": "", "network_fee": network_fee}
     if payment.is_sponsored or payment.bound_by == Payment.BoundBy.AUTHORIZATION:
-        # The operator's account sends the transaction, but the payer stays the sender. `payments.sponsoring`
-        # follows the transaction.
-        return {"network_fee": facts.network_fee if facts.block else None}
+        # The operator's account sends the transaction, but the payer stays the sender.
+        return {"network_fee": network_fee}
     is_storable = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
     return {
         "from_address": facts.sender or payment.from_address,
         "nonce": facts.nonce if is_storable else payment.nonce,
         "effect": facts.effect or payment.effect,
-        "network_fee": facts.network_fee if facts.block else None,
+        "network_fee": network_fee,
     }
 
 
@@ -78,7 +88,7 @@ def waiting_columns(
     is_bound = verdict.bound is not None and likely is None
     columns = {
         **common,
-        **sender_columns(payment, facts),
+        **sender_columns(payment, facts, verdict.bound),
         "is_in_flight": is_mined and is_bound,
         "is_bound_unmined": not is_mined and is_bound,
         "amount": (likely.arrived if likely else verdict.bound.amount if verdict.bound else None) or None,

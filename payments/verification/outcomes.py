@@ -298,7 +298,7 @@ def completed_columns(
         "completed_at": now,
         "value_due_at": now if request.token.price_as and not request.is_refund else None,
         **paid_columns(completed.lookup, request, verdict.bound, received, completed.quote),
-        **({} if completed.lookup.is_delivery else sender_columns(payment, completed.facts)),
+        **({} if completed.lookup.is_delivery else sender_columns(payment, completed.facts, verdict.bound)),
     }
 
 

@@ -56,10 +56,9 @@ def new_authorization(
         domain_version="2",
         valid_before=2**31,
         nonce=number.to_bytes(32),
-        since_block=1,
         signature=b"\x01" * 65,
         signed_at=now,
-        **{"day": now.date(), "cost": 10**15, **columns},
+        **{"since_block": 1, "day": now.date(), "cost": 10**15, **columns},
     )
 
 

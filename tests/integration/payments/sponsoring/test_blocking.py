@@ -10,8 +10,8 @@ from eth_account import Account
 from chains.client import ChainError
 from chains.models import Token
 from demo.contracts import deploy
-from payments.models import Authorization, Payment, Relay
-from payments.sponsoring import relaying, terms
+from payments.models import Authorization, GasAccount, Payment, Relay
+from payments.sponsoring import budgets, relaying, terms
 from tests.support.payments.sponsoring import COINS, RULES, SponsoringWorld
 from tests.support.payments.world import look_until_decided, pay, submit
 from tests.verifying import relay_due
@@ -224,6 +224,29 @@ def test_rotated_key_sends_what_was_signed_before(world: SponsoringWorld, settin
     settings.SPONSOR_KEYS = {"evm": "0x" + bytes(successor.key).hex()}
     world.work_until_decided(payment)
     assert (payment.status, Relay.objects.get().account.address) == ("completed", successor.address)
+
+
+def test_two_keys_relay_one_signature_once(
+    world: SponsoringWorld, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key is replaced, and the new key's worker is faster than the old key's."""
+    payment = world.pay(world.request())
+    successor = Account.create()
+    world.chain.rpc("anvil_setBalance", successor.address, hex(COINS))
+    stored = relaying._Pass._stored
+
+    def store_after_the_successor(*arguments: Any) -> Relay | None:
+        monkeypatch.undo()
+        settings.SPONSOR_KEYS = {"evm": "0x" + bytes(successor.key).hex()}
+        account = budgets.gas_account(world.row)
+        GasAccount.objects.filter(pk=account.pk).update(next_look_at=world.clock())
+        relay_due(now=world.clock)
+        return stored(*arguments)
+
+    monkeypatch.setattr(relaying._Pass, "_stored", store_after_the_successor)
+    world.work_until_decided(payment)
+    assert payment.status == "completed"
+    assert Relay.objects.get().account.address == successor.address
 
 
 def test_recipient_that_empties_its_account_fails_no_relay(own_world: SponsoringWorld) -> None:

@@ -5,9 +5,11 @@ from contextlib import ExitStack
 
 import pytest
 
+from chains.families import get_client
 from chains.models import Chain
 from demo.contracts import deploy
 from payments.models import Authorization, Payment, Relay
+from payments.routes.sponsored import SEARCHED_BEFORE
 from tests.fault_proxy import Exchange, FaultProxy, Json, forged, proxying
 from tests.support.payments.sponsoring import SponsoringWorld
 
@@ -89,3 +91,28 @@ def test_price_of_one_node_is_bounded_by_the_budget(world: SponsoringWorld, liar
     answer = world.submit(request, *signed, None)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "sponsoring_unavailable")
     assert not Payment.objects.exists()
+
+
+@pytest.mark.parametrize("height", [0, 2**40])
+def test_false_height_of_one_node_hides_no_use(world: SponsoringWorld, liar: FaultProxy, height: int) -> None:
+    """The node lies while the customer signs. Then a stranger sends the signed transfer."""
+    world.chain.mine(200)
+    request = world.request()
+    # The client compares the nodes' heads now, so it doesn't notice the lie at once.
+    head = get_client(world.row).head()
+    liar.break_with(forged("eth_blockNumber", lambda _: hex(height)), "eth_blockNumber")
+    route, signature = world.signed(request)
+    liar.heal()
+    since = Authorization.objects.get().since_block
+    assert head - SEARCHED_BEFORE <= since <= head
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    sent = world.broadcast(route, signature)
+    world.work_until_decided(payment)
+    assert (payment.status, payment.transaction_hash) == ("completed", sent)
+
+
+def test_node_a_block_ahead_rejects_no_signature(world: SponsoringWorld, liar: FaultProxy) -> None:
+    request = world.request()
+    route, signature = world.signed(request)
+    liar.break_with(forged("eth_blockNumber", lambda head: hex(int(head, 16) + 1)), "eth_blockNumber")
+    assert world.submit(request, route, signature)["status"] == "pending"

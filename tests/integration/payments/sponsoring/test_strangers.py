@@ -9,11 +9,12 @@ from chains.families.evm.abi import selector
 from chains.rpc import json_rpc
 from demo.contracts import deploy
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
+from payments.routes import authorizing
 from tests.processes import eventually
 from tests.support.nodes.oversized import ADDRESS as SHOUTER
 from tests.support.nodes.oversized import Shouter
 from tests.support.payments.sponsoring import SponsoringWorld
-from tests.support.payments.world import make_request
+from tests.support.payments.world import look_until_decided, make_request
 from tests.verifying import verify_due
 
 
@@ -136,6 +137,42 @@ def test_signature_used_before_it_is_submitted_is_found(world: SponsoringWorld) 
     world.work_until_decided(Payment.objects.get(pk=answer["id"]))
     completed(world, request)
     assert not Relay.objects.exists()
+
+
+def test_use_that_no_node_returns_asks_for_no_second_payment(
+    world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = world.request()
+    route, signature = world.signed(request)
+    world.broadcast(route, signature)
+    with monkeypatch.context() as patched:
+        patched.setattr(authorizing, "find_uses", lambda *_, **__: {})
+        answer = world.submit(request, route, signature, None)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (503, "node_unavailable")
+    assert "don't pay again" in error["message"]
+    assert not Payment.objects.exists()
+    assert Authorization.objects.get().signed_at is None
+    world.submit(request, route, signature, 201)
+
+
+def test_cancelled_authorization_accepts_no_signature(world: SponsoringWorld) -> None:
+    request = world.request()
+    route, signature = world.signed(request)
+    world.cancel(Authorization.objects.get())
+    answer = world.submit(request, route, signature, None)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "route_expired")
+    assert not Payment.objects.exists()
+
+
+def test_payer_is_the_sender_of_a_hash_submitted_early(world: SponsoringWorld) -> None:
+    """The stranger's hash is submitted and verified before the authorization is checked."""
+    request = world.request()
+    body = {"transaction_hash": world.broadcast(*world.signed(request)), "chain_id": world.row.pk}
+    payment = Payment.objects.get(pk=world.post(f"payment-requests/{request.pk}/payments", body, 201)["id"])
+    look_until_decided(payment, world.clock)
+    assert (payment.status, payment.bound_by) == ("completed", "authorization")
+    assert (payment.from_address, payment.nonce, payment.effect) == (world.payer.address, None, "")
 
 
 def test_broadcast_is_found_without_a_submission(world: SponsoringWorld) -> None:
