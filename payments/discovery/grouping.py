@@ -27,6 +27,7 @@ from payments.models import (
     PaymentRequest,
     WaitingArrival,
 )
+from payments.requests import crediting
 from payments.requests.lifecycle import lock_request
 from payments.requests.new_payments import create_payment
 from payments.requests.transitions import move_payment
@@ -131,12 +132,11 @@ def _credit_group(chain: Chain, client: ChainClient, request_id: UUID, now: date
         apart = {each.transaction_hash for each in own}
         for each in filter(is_given_up, own):
             reopen(each, actor=_ACTOR, reason="found on the network")
-        counted = [
-            each
-            for each in paid
-            if each.lookup.transaction_hash in waiting and each.lookup.transaction_hash not in apart
-        ]
+        payable = [each for each in paid if each.lookup.transaction_hash in waiting - apart]
+        counted = _earliest(locked, payable)
+        later = {each.lookup.transaction_hash for each in payable if each not in counted}
         ended = {each for each in apart if each} | refused | {each.lookup.transaction_hash for each in paid}
+        ended -= later
         rest = WaitingArrival.objects.filter(pk__in=[row.pk for row in rows])
         rest.filter(transaction_hash__in=ended).delete()
         unknown = {hash_ for hash_, facts in snapshot.transactions.items() if facts is None}
@@ -182,6 +182,18 @@ def _evaluate(
         elif isinstance(verdict, Refused | Paid):
             refused.add(hash_)
     return sorted(paid, key=lambda each: (each.verdict.block.number, each.lookup.transaction_hash)), refused
+
+
+def _earliest(request: PaymentRequest, arrivals: Sequence[_Arrival]) -> Sequence[_Arrival]:
+    """Return those arrivals that are in time, or else those that are in time for the price, or else all.
+
+    The payment has the time of its last transaction. So a transaction that comes too late must not be credited
+    together with earlier ones. Otherwise a stranger could make them count as late.
+    """
+    for limit in crediting.time_limits(request):
+        if early := [each for each in arrivals if each.verdict.block.time <= limit]:
+            return early
+    return arrivals
 
 
 def _credit(

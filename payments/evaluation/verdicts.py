@@ -35,13 +35,10 @@ from payments.evaluation.own_money import (
     went_back,
 )
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
-from payments.models.payment import FailureCode
+from payments.models.payment import ACCEPTABLE_FAILURES, FailureCode
 
 _UNMINED_NUMBER = 2**62  # above every block's number
 _COMMITMENTS = ("confirmed", "finalized")
-_ARRIVED_UNMATCHED = frozenset(
-    {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
-)
 _NOTHING_ARRIVED = frozenset(
     {
         FailureCode.WRONG_TOKEN,
@@ -194,7 +191,9 @@ def evaluate(
     decided = _decide_with_acceptance(terms, facts, facts.block)
     confirmations, is_deep = depth(facts.block, head), finality.is_reached(facts, head)
     if isinstance(decided, Refused):
-        if coins := coins_to(terms.evidence.coin_address, facts):
+        coins = coins_to(terms.evidence.coin_address, facts)
+        # If money also reached the recipient, the payment is refused, so that the merchant can accept that money.
+        if coins and not decided.arrived:
             bound = Bound(coins, BoundBy.ADDRESS)
             return NotYet(messages.AT_ADDRESS, facts.block, confirmations, bound)
         return decided if is_deep else _likely(decided, facts.block, finality, confirmations)
@@ -280,7 +279,7 @@ def decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refus
     bound = _counted(terms, facts, block, arrived)
     if isinstance(bound, Bound):
         return _exclude_own_money(terms, facts, block, arrived, bound)
-    amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
+    amount = sum(t.amount for t in arrived) if bound.code in ACCEPTABLE_FAILURES else None
     message = UNBOUND_REFUND if terms.is_refund and bound == UNBOUND else bound.message
     if amount is not None:
         message += _doubt(terms, facts, block, arrived)

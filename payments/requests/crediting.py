@@ -30,6 +30,12 @@ def is_after_price(request: PaymentRequest, payment: Payment, paid_at: datetime)
     )
 
 
+def time_limits(request: PaymentRequest) -> tuple[datetime, ...]:
+    """Return until when a transfer is not late and, if the request has a price, until when it is in time for it."""
+    in_time = request.expires_at
+    return (in_time,) if request.price is None else (in_time, in_time + PRICE_GRACE)
+
+
 def credit(request: PaymentRequest, payment: Payment) -> EventType:
     """Add the payment's amount to the locked `request`, without saving it. Return the type of the event.
 

@@ -27,6 +27,7 @@ from config.due_work import leases
 from config.due_work.leases import FREE
 from config.due_work.queue import Queue
 from config.tracing.recording import traced
+from payments.coins.awaiting import awaits_balance
 from payments.coins.lookups import look_up
 from payments.evaluation.verdicts import Finality
 from payments.models import FailureCode, Lookup, Payment, PaymentRequest, Swap
@@ -150,8 +151,13 @@ def _count_miss(held: QuerySet[Lookup], now: datetime) -> None:
 
 
 def _timed_out_undecided(payment: Payment) -> bool:
-    """Whether the payment timed out without a result. Swaps are left out, because their provider decides."""
-    return payment.failure_code == FailureCode.VERIFICATION_TIMED_OUT and payment.quote_id is None
+    """Whether the payment timed out without a result.
+
+    Swaps are left out, because their provider decides. Native coin at a deposit address is left out too, because the
+    address's balance credits it.
+    """
+    is_timed_out = payment.failure_code == FailureCode.VERIFICATION_TIMED_OUT
+    return is_timed_out and payment.quote_id is None and not awaits_balance(payment)
 
 
 def _reopen(lookup: Lookup, claim_id: uuid.UUID, reason: str) -> None:

@@ -10,13 +10,15 @@ import pytest
 from chains.client import Block, Head, TransactionFacts, Transfer
 from chains.models import Chain, Token
 from payments.coins.lookups import Reading, facts_of_reading
+from payments.coins.recording import record_reading
 from payments.evaluation.binding import Evidence
 from payments.evaluation.messages import SWEPT
 from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused, Terms, evaluate
 from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest
 from payments.submission.hashes import sight_for_merchant, submit_for_merchant, submit_hash
+from payments.submission.merchant_acceptance import accept_payment
 from tests.support.payments.coins import ETHER, CoinChain
-from tests.support.payments.deposits import give_address
+from tests.support.payments.deposits import EXCHANGE, give_address
 from tests.support.payments.world import Clock, look
 from tests.verifying import discover_due
 
@@ -66,6 +68,12 @@ def test_part_for_the_recipient_is_a_payment_of_its_own() -> None:
     result = verdict(sent(4), sent(6, MERCHANT, slot="0.1", references=(OURS,)))
     assert isinstance(result, Paid)
     assert (result.bound.by, result.bound.amount) == ("reference", 6)
+
+
+def test_unbound_part_for_the_recipient_is_refused_as_unbound() -> None:
+    result = verdict(sent(1), sent(6, MERCHANT, slot="0.1"))
+    assert isinstance(result, Refused)
+    assert (result.code, result.arrived) == ("transaction_not_bound", 6)
 
 
 def test_balance_counts_what_the_recipient_sent_elsewhere() -> None:
@@ -191,6 +199,31 @@ def test_submitted_transaction_becomes_the_found_difference(
     payment.refresh_from_db()
     assert (payment.status, payment.transaction_hash, payment.deposit_sequence) == ("completed", hash_, 1)
     assert Payment.objects.count() == 1
+
+
+def test_dust_to_the_address_leaves_the_rest_acceptable(request_: PaymentRequest, nodes: CoinChain) -> None:
+    clock = Clock()
+    hash_ = nodes.pay(request_.deposit_address, 1)
+    rest = Transfer("0.1", "", EXCHANGE, request_.recipient_address, ETHER)
+    facts = nodes.facts[hash_]
+    nodes.facts[hash_] = replace(facts, transfers=(replace(facts.transfers[0], slot="0.2"), rest))
+    record_reading(request_.pk, Reading(nodes.block(nodes.height), 1))
+    look(clock, nodes.of)
+    dust = Payment.objects.get()
+    assert (dust.status, dust.amount_received) == ("completed", 1)
+    payment, is_new = submitted(request_, hash_, nodes)
+    assert is_new
+    look(clock, nodes.of)
+    payment.refresh_from_db()
+    assert (payment.status, payment.failure_code) == ("failed", "transaction_not_bound")
+    assert (payment.transaction_hash, payment.amount) == (hash_, ETHER)
+    accept_payment(payment, reason="it reached my wallet", actor="test")
+    look(clock, nodes.of)
+    payment.refresh_from_db()
+    request_.refresh_from_db()
+    assert (payment.status, payment.amount_received) == ("completed", ETHER)
+    assert (request_.status, request_.amount_paid) == ("completed", ETHER + 1)
+    assert submitted(request_, hash_, nodes) == (payment, False)
 
 
 def test_hash_of_another_requests_address_is_not_attached(

@@ -10,10 +10,12 @@ from chains.models import Token
 from payments.deposits.looks import look_again, look_now
 from payments.discovery.coins import search_for_coins
 from payments.models import DepositAddress, DiscoveryCursor, Payment, PaymentRequest
+from payments.submission.hashes import submit_hash
 from tests.support.payments.coins import ETHER, CoinChain
 from tests.support.payments.deposits import give_address
 from tests.support.payments.world import Clock, look
-from tests.verifying import discover_due
+from tests.verifying import check_finality, discover_due
+from webhooks.models import Event
 
 Make = Callable[..., PaymentRequest]
 
@@ -34,6 +36,22 @@ def end_long_ago(request: PaymentRequest) -> None:
     ended = timezone.now() - timedelta(days=31)
     PaymentRequest.objects.filter(pk=request.pk).update(status="expired", expired_at=ended, expires_at=ended)
     DepositAddress.objects.filter(pk=request.pk).update(next_look_at=timezone.now())
+
+
+def leave_search(request: PaymentRequest) -> None:
+    """End the request and its year of weekly looks."""
+    end_long_ago(request)
+    ended = timezone.now() - timedelta(days=500)
+    PaymentRequest.objects.filter(pk=request.pk).update(expired_at=ended)
+    DepositAddress.objects.update(next_block=50, next_look_at=None)
+
+
+def submit_to(nodes: CoinChain, request: PaymentRequest, hash_: str) -> None:
+    submit_hash(request, chain=request.chain, transaction_hash=hash_, actor="checkout", client=nodes.of)
+
+
+def is_due(clock: Clock) -> bool:
+    return DepositAddress.objects.filter(next_look_at__lte=clock()).exists()
 
 
 def look_weekly(request: PaymentRequest, nodes: CoinChain) -> DepositAddress:
@@ -98,6 +116,56 @@ def test_small_arrival_of_a_weekly_address_is_due_again_soon(
     nodes.finalized = nodes.mine(5)
     row = look_weekly(request_, nodes)
     assert (Payment.objects.get().amount, row.waiting_block) == (1, None)
+
+
+@pytest.mark.parametrize("is_mined", [True, False])
+def test_submitted_transaction_to_an_old_address_is_credited(
+    request_: PaymentRequest, nodes: CoinChain, is_mined: bool
+) -> None:
+    """The year of weekly looks is over."""
+    clock = Clock()
+    leave_search(request_)
+    hash_ = nodes.pay(request_.deposit_address, ETHER)
+    mined = nodes.facts[hash_]
+    if not is_mined:
+        del nodes.facts[hash_]
+    submit_to(nodes, request_, hash_)
+    assert is_due(clock) == is_mined
+    nodes.facts[hash_] = mined
+    for _ in range(3):
+        look(clock, nodes.of)
+        clock.forward(minutes=2)
+        look_again(request_.chain_id, client=nodes.of, now=clock)
+        look(clock, nodes.of)
+        clock.forward(hours=25)
+        check_finality(client=nodes.of, now=clock)
+    request_.refresh_from_db()
+    assert request_.amount_paid == ETHER
+    assert not Event.objects.filter(type="payment.failed").exists()
+    assert DepositAddress.objects.get().next_look_at is None
+
+
+def test_timed_out_transaction_to_an_old_address_fails_once(
+    request_: PaymentRequest, nodes: CoinChain
+) -> None:
+    """No node returns the balance until the payment has timed out."""
+    clock = Clock()
+    leave_search(request_)
+    submit_to(nodes, request_, nodes.pay(request_.deposit_address, ETHER))
+    look(clock, nodes.of)
+    DepositAddress.objects.update(next_look_at=None)
+    for _ in range(3):
+        clock.forward(hours=25)
+        look(clock, nodes.of)
+        assert is_due(clock)
+        clock.forward(minutes=3)
+        check_finality(client=nodes.of, now=clock)
+    assert Payment.objects.get().failure_code == "verification_timed_out"
+    assert Event.objects.filter(type="payment.failed").count() == 1
+    look_again(request_.chain_id, client=nodes.of, now=clock)
+    look(clock, nodes.of)
+    request_.refresh_from_db()
+    assert request_.amount_paid == ETHER
 
 
 def test_search_that_lost_its_lease_stores_no_sweeps_twice(

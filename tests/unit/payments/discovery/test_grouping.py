@@ -1,7 +1,8 @@
 """Small transfers, and those after 30 payments, are credited together: once an hour, as one payment with one event."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -29,6 +30,13 @@ def send(request: PaymentRequest, nodes: KnownTransactions, numbers: range, amou
     """Mine one transaction to the request's address per number; return the hashes."""
     assert request.deposit_address
     return [nodes.add(number, moved(request, amount, request.deposit_address)) for number in numbers]
+
+
+def mine(nodes: KnownTransactions, hash_: str, *, at: datetime) -> None:
+    """Move the transaction to a block of this time."""
+    facts = nodes.facts[hash_]
+    assert facts.block
+    nodes.facts[hash_] = replace(facts, block=replace(facts.block, time=at))
 
 
 @pytest.fixture
@@ -99,6 +107,26 @@ def test_group_that_covers_the_amount_completes_the_request(
     request_.refresh_from_db()
     assert (request_.status, request_.paid_late) == ("completed", False)
     assert Event.objects.filter(type="payment.succeeded").count() == 1
+
+
+@pytest.mark.parametrize("price", [None, {"amount": "10", "currency": "USD"}])
+@pytest.mark.parametrize("late", [60, 200])
+def test_late_dust_makes_no_arrival_in_time_late(
+    request_: PaymentRequest, nodes: KnownTransactions, price: dict[str, str] | None, late: int
+) -> None:
+    clock = Clock()
+    rows = PaymentRequest.objects.filter(pk=request_.pk)
+    rows.update(amount_paid=AMOUNT - SMALL, price=price)
+    mine(nodes, *send(request_, nodes, range(1, 2)), at=request_.expires_at - timedelta(seconds=60))
+    [dust] = send(request_, nodes, range(2, 3), 1)
+    mine(nodes, dust, at=request_.expires_at + timedelta(seconds=late))
+    assert search(nodes, clock) == 1
+    request_.refresh_from_db()
+    assert (request_.status, request_.paid_late, request_.amount_paid) == ("completed", False, AMOUNT)
+    assert not Payment.objects.get().after_price
+    assert WaitingArrival.objects.get().transaction_hash == dust
+    assert search(nodes, clock, seconds=PERIOD.total_seconds()) == 1
+    assert (paid(request_), request_.paid_late, WaitingArrival.objects.exists()) == (AMOUNT + 1, False, False)
 
 
 def test_transactions_that_are_not_final_wait(request_: PaymentRequest, nodes: KnownTransactions) -> None:
