@@ -355,8 +355,9 @@ class ChainClient(Protocol):
         """Return how much native coin each deposit address had received up to the block `at_block`.
 
         The amount is the address's balance plus its sweeps since `since_block`. The result's `swept` has the sweeps up
-        to `stable_block`. On a chain with a quorum, two nodes have to return the same block and amounts. Raises
-        ChainError if too few nodes have the block's state.
+        to `stable_block`. On a chain with a quorum, two nodes have to return the same block and amounts of an address.
+        An address is omitted if its amount can't be read now; it may have received any amount. Raises ChainError if
+        too few nodes have the block's state, or if no address could be read.
         """
 
     def blocks(self, heights: Collection[int]) -> Mapping[int, Block]:

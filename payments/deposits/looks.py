@@ -24,7 +24,7 @@ from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
 from payments.coins.lookups import NATIVE
-from payments.discovery.coins import own_search
+from payments.discovery.coins import UNREAD_AGAIN, own_search
 from payments.discovery.deposits import find, shown
 from payments.discovery.grouping import PERIOD
 from payments.discovery.search_pass import searched_again
@@ -120,7 +120,17 @@ def after_look(request: PaymentRequest, next_block: int, now: datetime, *, is_wh
 
 def next_week(now: datetime) -> datetime:
     """Return the next weekly time. The time is the same for all addresses, so that one search can check many."""
-    return _EPOCH + ((now - _EPOCH) // WEEK + 1) * WEEK
+    return _next(now, WEEK)
+
+
+def _next(now: datetime, every: timedelta) -> datetime:
+    return _EPOCH + ((now - _EPOCH) // every + 1) * every
+
+
+def _is_early(request: PaymentRequest, now: datetime) -> bool:
+    """Whether the weekly checks have not begun. The chain's search may have left the address to checks of its own."""
+    end = ended_at(request)
+    return end is None or now < end + EACH_BLOCK_FOR
 
 
 def look_again(
@@ -151,7 +161,9 @@ def look_again(
                 for each in waiting
                 if each.pk not in steps
             }
-        _store(steps, lease)
+        with transaction.atomic():
+            _rejoin([each for each in waiting if _is_native(each)], steps, chain, at)
+            _store(steps, lease)
     return len(addresses)
 
 
@@ -180,7 +192,9 @@ def look_now(
         raise LookupError("no deposit address was shown for this payment request")
     chain_client = client(request.chain)
     if _is_native(row):
-        result = own_search(request.chain, chain_client, [row], now=timezone.now())[row.pk]
+        result = own_search(request.chain, chain_client, [row], now=timezone.now()).get(row.pk)
+        if result is None:
+            raise ChainError("no node returns what this address received")
         return Look(result.payments, result.head.latest + 1, result.head.latest)
     addresses = shown(DepositAddress.objects.filter(pk=row.pk))
     head = chain_client.head()
@@ -208,6 +222,24 @@ def _leave(addresses: Sequence[DepositAddress], chain: Chain, lease: Lease, now:
         _store(steps, lease)
 
 
+def _rejoin(
+    addresses: Sequence[DepositAddress], steps: dict[UUID, Step], chain: Chain, now: datetime
+) -> None:
+    """Let the chain's search take over addresses whose weekly checks have not begun, if it is at the same block.
+
+    The cursor must stay locked until the steps are stored. While a worker holds the cursor, it may be searching without
+    these addresses. So they wait until it is free.
+    """
+    early = [each for each in addresses if each.pk in steps and _is_early(each.request, now)]
+    if not early:
+        return
+    cursor = DiscoveryCursor.objects.select_for_update().filter(chain=chain, claim_id=None).first()
+    for each in early:
+        step = steps[each.pk]
+        if cursor is not None and step.swept is not None and step.next_block == cursor.coins_next_block:
+            steps[each.pk] = replace(leave_search(each.request, None, now), swept=step.swept)
+
+
 def _is_native(address: DepositAddress) -> bool:
     return address.request.token.contract_address == NATIVE
 
@@ -226,7 +258,7 @@ def _search_coins(
     chain: Chain, client: Callable[[Chain], ChainClient], addresses: Sequence[DepositAddress], now: datetime
 ) -> dict[UUID, Step]:
     """Read the balances of these addresses. Check an address again within the hour if it has coin that can't be
-    credited yet.
+    credited yet, and within minutes if its weekly checks have not begun.
     """
     if not addresses:
         return {}
@@ -235,12 +267,17 @@ def _search_coins(
     soon = set(waiting.values_list("pk", flat=True))
     steps = {}
     for each in addresses:
-        found = results[each.pk]
+        found = results.get(each.pk)
+        if found is None:
+            steps[each.pk] = Step(now + UNREAD_AGAIN, each.next_block)
+            continue
         swept = each.swept + found.swept.get(each.pk, 0)
         step = after_look(each.request, max(found.final + 1, each.next_block or 0), now, is_whole=True)
-        steps[each.pk] = replace(
-            step, swept=swept, next_look_at=now + PERIOD if each.pk in soon else step.next_look_at
-        )
+        if _is_early(each.request, now):
+            next_look_at: datetime | None = _next(now, UNREAD_AGAIN)
+        else:
+            next_look_at = now + PERIOD if each.pk in soon else step.next_look_at
+        steps[each.pk] = replace(step, swept=swept, next_look_at=next_look_at)
     return steps
 
 

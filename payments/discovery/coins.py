@@ -8,6 +8,7 @@ Small arrivals wait until the block that showed them is final, and are then cred
 The same holds for all arrivals after the first 30 payments of a request.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from django.db.models import F, Q, QuerySet
 from chains.client import ChainClient, ChainError, Head
 from chains.facts.deposits import CoinsReceived
 from chains.models import Chain
+from config.due_work.leases import FREE
 from payments.coins.lookups import NATIVE, Reading, since_blocks
 from payments.coins.recording import record_reading, submitted_to
 from payments.coins.sums import accounted, parts_of
@@ -30,19 +32,28 @@ from payments.discovery.starts import start_of
 from payments.models import DepositAddress, DiscoveryCursor
 from payments.verification.finality import final_height
 
+logger = logging.getLogger(__name__)
+
 IS_NATIVE = Q(request__token__contract_address=NATIVE)
 MAX_STEPS = 5
 """The maximum number of payments of one address that a pass finds. The last one includes all remaining arrivals."""
+UNREAD_AGAIN = timedelta(minutes=5)
+"""The pause before an address is checked again whose amount no node could read."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search. `swept` is the amount swept up to the block `final`, by request id."""
+    """The result of a search. `swept` is the amount swept up to the block `final`, by request id.
+
+    `unread` are the requests whose amount is unknown now. Their addresses have to be searched again from the same
+    block on.
+    """
 
     payments: int
     swept: Mapping[UUID, int]
     head: Head
     final: int
+    unread: frozenset[UUID] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -61,7 +72,10 @@ class _Range:
 def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: datetime) -> int:
     """Read the balances at the head. Return how many payments were found.
 
-    The cursor moves only while this worker holds the chain's lease. Raises ChainError.
+    The cursor moves only while this worker holds the chain's lease. An address whose amount is unknown leaves this
+    search, so that it delays no other. It is then checked from its own position on, as in `payments.deposits.looks`.
+
+    Raises ChainError.
     """
     each_block = DepositAddress.objects.filter(IS_NATIVE, chain=chain, next_block__isnull=True)
     if not each_block.exists() or not client.search_limits().by_block:
@@ -91,6 +105,9 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
                 DepositAddress.objects.filter(pk=pk, next_block__isnull=True).update(
                     swept=F("swept") + amount
                 )
+            # Without its lease, no other worker can store an older step of this address.
+            unread = DepositAddress.objects.filter(pk__in=found.unread, next_block__isnull=True)
+            unread.update(next_block=since, next_look_at=now + UNREAD_AGAIN, **FREE)
     return found.payments
 
 
@@ -119,6 +136,8 @@ def find(
     read = client.coins_received(
         [row.address for row in rows], since_block=since, at_block=head.latest, stable_block=final
     )
+    unread = frozenset(row.pk for row in rows if row.address not in read.amounts)
+    rows = [row for row in rows if row.pk not in unread]
     readings = {row.pk: Reading(read.block, row.swept + read.amounts[row.address]) for row in rows}
     parts = parts_of([pk for pk, reading in readings.items() if reading.received])
     sums = {pk: accounted(each) for pk, each in parts.items()}
@@ -130,7 +149,7 @@ def find(
     ]
     count = _record(ranges, _seen(client, ranges, since), sums)
     count += _record_waiting(client, [row for row in rows if row.waiting_block is not None], final, now)
-    return Found(count, _by_request(rows, read), head, final)
+    return Found(count, _by_request(rows, read), head, final, unread)
 
 
 def own_search(
@@ -138,7 +157,7 @@ def own_search(
 ) -> dict[UUID, Found]:
     """Record what these addresses received up to the head. The search of each address begins at its own position.
 
-    Raises ChainError.
+    The addresses whose amount is unknown have no result. Raises ChainError.
     """
     head = client.look_up([], with_finality=True).head
     groups: dict[int, list[DepositAddress]] = defaultdict(list)
@@ -147,8 +166,12 @@ def own_search(
         groups[since[row.pk]].append(row)
     results: dict[UUID, Found] = {}
     for first, group in groups.items():
-        found = find(chain, client, group, head=head, since=first, read_until=None, now=now)
-        results |= dict.fromkeys((row.pk for row in group), found)
+        try:
+            found = find(chain, client, group, head=head, since=first, read_until=None, now=now)
+        except ChainError as error:
+            logger.warning("deposits of native coin on %s from block %s: %s", chain.name, first, error)
+            continue
+        results |= dict.fromkeys((row.pk for row in group if row.pk not in found.unread), found)
     return results
 
 
@@ -200,6 +223,9 @@ def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> 
                 places |= {each.row.pk: _Range(each.row, each.before, height, each.seen) for each in group}
                 continue
             for each in group:
+                if each.row.address not in read.amounts:
+                    places |= {each.row.pk: _Range(each.row, each.before, height, each.seen)}
+                    continue
                 received = each.row.swept + read.amounts[each.row.address]
                 is_shown = received > each.before
                 places[each.row.pk] = (

@@ -6,6 +6,7 @@ from functools import partial
 from chains.client import Block, EvmCall
 from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.families.evm.deposits import coins, gas, holdings, rehearsal
+from chains.families.evm.deposits.sweeps import KnownReceipts
 from chains.rpc import quorum
 from chains.rpc.json_rpc import JsonRpc
 
@@ -14,6 +15,7 @@ class DepositReader:
     """Queries about deposit addresses, to the nodes of `_rpc`."""
 
     _rpc: JsonRpc
+    _known_receipts: KnownReceipts
 
     def deposit_problem(
         self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
@@ -32,12 +34,12 @@ class DepositReader:
     ) -> CoinsReceived:
         query = partial(
             coins.coins_received,
-            addresses=addresses,
             since_block=since_block,
             at_block=at_block,
             stable_block=stable_block,
+            known=self._known_receipts,
         )
-        return quorum.query_until_agreed(self._rpc, query)
+        return coins.together(quorum.query_items(self._rpc, addresses, query))
 
     def blocks(self, heights: Collection[int]) -> dict[int, Block]:
         return quorum.query_items(self._rpc, heights, coins.blocks)

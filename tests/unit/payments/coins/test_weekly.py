@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -113,3 +114,44 @@ def test_search_that_lost_its_lease_stores_no_sweeps_twice(
     search_for_coins(request_.chain, nodes, claim_id=request_.pk, now=clock())
     assert DepositAddress.objects.get().swept == ETHER
     assert DiscoveryCursor.objects.get().coins_next_block == cursor.coins_next_block
+
+
+def test_address_that_no_node_can_read_delays_no_other(
+    request_: PaymentRequest, request_for: Make, ether: Token, nodes: CoinChain
+) -> None:
+    other, clock = request_for("1", ether), Clock()
+    give_address(other, 2)
+    nodes.pay(request_.deposit_address, ETHER // 2)
+    clock.forward(seconds=10)
+    discover_due(client=nodes.of, now=clock)
+    flooded = nodes.mine()
+    nodes.sweep(request_.deposit_address)
+    nodes.unreadable = {str(request_.deposit_address)}
+    nodes.pay(other.deposit_address, ETHER)
+    for _ in range(2):
+        clock.forward(seconds=10)
+        discover_due(client=nodes.of, now=clock)
+        DepositAddress.objects.filter(pk=request_.pk).update(next_look_at=timezone.now())
+        look_again(request_.chain_id, client=nodes.of)
+    assert DiscoveryCursor.objects.get().coins_next_block == nodes.height + 1
+    assert other.payments.get().amount == ETHER
+    row = DepositAddress.objects.get(pk=request_.pk)
+    assert (row.next_block, row.swept) == (flooded, 0)
+
+    nodes.unreadable = set()
+    nodes.pay(request_.deposit_address, ETHER // 2)
+    DepositAddress.objects.filter(pk=request_.pk).update(next_look_at=timezone.now())
+    look_again(request_.chain_id, client=nodes.of)
+    row.refresh_from_db()
+    assert (row.next_block, row.swept) == (nodes.height + 1, ETHER // 2)
+    assert row.next_look_at is not None
+    assert row.next_look_at < timezone.now() + timedelta(minutes=6)
+    for is_searching in (True, False):
+        clock.forward(seconds=10)
+        discover_due(client=nodes.of, now=clock)
+        DiscoveryCursor.objects.update(claim_id=uuid4() if is_searching else None)
+        DepositAddress.objects.filter(pk=request_.pk).update(next_look_at=timezone.now())
+        look_again(request_.chain_id, client=nodes.of)
+        row.refresh_from_db()
+        assert (row.next_block is None, row.swept) == (not is_searching, ETHER // 2)
+    assert [each.amount for each in request_.payments.all()] == [ETHER // 2, ETHER // 2]
