@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -150,21 +151,26 @@ def look_again(
         addresses = list(rows.order_by("pk"))
         _leave([each for each in addresses if each.next_block is None], chain, lease, at)
         waiting = [each for each in addresses if each.next_block is not None]
-        steps: dict[UUID, Step] = {}
-        try:
-            steps |= _search(chain, client, [each for each in waiting if not _is_native(each)], at)
-            steps |= _search_coins(chain, client, [each for each in waiting if _is_native(each)], at)
-        except ChainError as error:
-            logger.warning("the weekly search for deposits on %s failed: %s", chain.name, error)
-            steps |= {
-                each.pk: Step(at + PAUSE_AFTER_FAILURE, each.next_block)
-                for each in waiting
-                if each.pk not in steps
-            }
+        tokens = [each for each in waiting if not _is_native(each)]
+        coins = [each for each in waiting if _is_native(each)]
+        # Store each result at once, so that neither search can make the other lose its lease.
+        _store(_steps(chain, partial(_search, chain, client, tokens, at), tokens, at), lease)
+        steps = _steps(chain, partial(_search_coins, chain, client, coins, at), coins, at)
         with transaction.atomic():
-            _rejoin([each for each in waiting if _is_native(each)], steps, chain, at)
+            _rejoin(coins, steps, chain, at)
             _store(steps, lease)
     return len(addresses)
+
+
+def _steps(
+    chain: Chain, search: Callable[[], dict[UUID, Step]], addresses: Sequence[DepositAddress], now: datetime
+) -> dict[UUID, Step]:
+    """Return the next steps after the search. If the search fails, try again after a pause."""
+    try:
+        return search()
+    except ChainError as error:
+        logger.warning("the weekly search for deposits on %s failed: %s", chain.name, error)
+        return {each.pk: Step(now + PAUSE_AFTER_FAILURE, each.next_block) for each in addresses}
 
 
 def look_soon(request: PaymentRequest) -> bool:
@@ -192,10 +198,11 @@ def look_now(
         raise LookupError("no deposit address was shown for this payment request")
     chain_client = client(request.chain)
     if _is_native(row):
-        result = own_search(request.chain, chain_client, [row], now=timezone.now()).get(row.pk)
-        if result is None:
+        result = own_search(request.chain, chain_client, [row], now=timezone.now(), seconds=seconds)[row.pk]
+        if result.is_failed:
             raise ChainError("no node returns what this address received")
-        return Look(result.payments, result.head.latest + 1, result.head.latest)
+        next_block = result.head + 1 if result.is_whole else result.next_block
+        return Look(result.payments, next_block, result.head)
     addresses = shown(DepositAddress.objects.filter(pk=row.pk))
     head = chain_client.head()
     found, next_block = 0, chain_client.block_at(request.created_at)
@@ -258,7 +265,8 @@ def _search_coins(
     chain: Chain, client: Callable[[Chain], ChainClient], addresses: Sequence[DepositAddress], now: datetime
 ) -> dict[UUID, Step]:
     """Read the balances of these addresses. Check an address again within the hour if it has coin that can't be
-    credited yet, and within minutes if its weekly checks have not begun.
+    credited yet, and within minutes if its weekly checks have not begun. A check that did not reach the head continues
+    at once.
     """
     if not addresses:
         return {}
@@ -267,17 +275,15 @@ def _search_coins(
     soon = set(waiting.values_list("pk", flat=True))
     steps = {}
     for each in addresses:
-        found = results.get(each.pk)
-        if found is None:
-            steps[each.pk] = Step(now + UNREAD_AGAIN, each.next_block)
-            continue
-        swept = each.swept + found.swept.get(each.pk, 0)
-        step = after_look(each.request, max(found.final + 1, each.next_block or 0), now, is_whole=True)
-        if _is_early(each.request, now):
-            next_look_at: datetime | None = _next(now, UNREAD_AGAIN)
-        else:
-            next_look_at = now + PERIOD if each.pk in soon else step.next_look_at
-        steps[each.pk] = replace(step, swept=swept, next_look_at=next_look_at)
+        found = results[each.pk]
+        step = after_look(each.request, found.next_block, now, is_whole=found.is_whole)
+        if found.is_failed:
+            step = replace(step, next_look_at=now + UNREAD_AGAIN)
+        elif found.is_whole and _is_early(each.request, now):
+            step = replace(step, next_look_at=_next(now, UNREAD_AGAIN))
+        elif found.is_whole and each.pk in soon:
+            step = replace(step, next_look_at=now + PERIOD)
+        steps[each.pk] = replace(step, swept=found.swept)
     return steps
 
 

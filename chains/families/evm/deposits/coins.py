@@ -17,12 +17,14 @@ from typing import Any, Final, NamedTuple
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from chains.client import Block, ChainError
+from chains.client import Block, ChainError, StateMissing
 from chains.facts.deposits import CoinsReceived
 from chains.families.evm.calls import address_word
 from chains.families.evm.deposits.sweeps import KnownReceipts, read_sweeps
 from chains.families.evm.quantities import data_bytes, hash32, json_object, quantity, to_hex
+from chains.families.evm.search.log_queries import is_rate
 from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, result_of
+from chains.rpc.nodes import Limiting
 
 READER: Final = to_checksum_address(keccak(text="quittance: balances of deposit addresses")[-20:])
 """The unused address at which a node runs the code that reads many balances."""
@@ -71,6 +73,19 @@ def coins_received(
     }
 
 
+def coins_swept(
+    node: JsonRpc, addresses: Collection[str], *, since_block: int, until_block: int, known: KnownReceipts
+) -> dict[str, int]:
+    """Return what the addresses swept in these blocks, from one node. Raises ChainError.
+
+    An address is omitted if the node does not return its sweeps.
+    """
+    swept = read_sweeps(
+        node, list(addresses), since_block, until_block, stable_block=until_block, known=known
+    )
+    return {each: swept.total[each] for each in addresses if each not in swept.unreadable}
+
+
 def together(received: Mapping[str, Received]) -> CoinsReceived:
     """Return the amounts of the block that most addresses have. Other addresses were read beside a reorganisation, and
     are omitted. Raises ChainError if there is no address.
@@ -103,7 +118,16 @@ def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -
     if [len(words) for words in read] == [len(part) for part in parts]:
         return [balance for words in read for balance in words]
     calls = [("eth_getBalance", [each, pinned]) for each in addresses]
-    return [quantity(result_of(result)) for result in node.batch(calls, list)]
+    return [quantity(_with_state(result)) for result in node.batch(calls, list)]
+
+
+def _with_state(result: Any) -> Any:
+    """Return the result of a query for a balance. Raises StateMissing if the node has no state of the block."""
+    if isinstance(result, RpcFault) and is_rate(result):
+        raise Limiting("the node is limiting our rate")
+    if isinstance(result, RpcFault):
+        raise StateMissing(f"the node rejected a balance: {result.message}")
+    return result_of(result)
 
 
 def _words(result: Any) -> list[int]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from chains.client import Block, EvmCall
+from chains.client import Block, ChainError, EvmCall, NodeState, StateMissing
 from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.families.evm.deposits import coins, gas, holdings, rehearsal
 from chains.families.evm.deposits.sweeps import KnownReceipts
@@ -39,7 +39,31 @@ class DepositReader:
             stable_block=stable_block,
             known=self._known_receipts,
         )
-        return coins.together(quorum.query_items(self._rpc, addresses, query))
+        failures: list[ChainError] = []
+
+        def noted(node: JsonRpc, some: Collection[str]) -> dict[str, coins.Received]:
+            try:
+                return query(node, some)
+            except ChainError as error:
+                failures.append(error)
+                raise
+
+        try:
+            return coins.together(quorum.query_items(self._rpc, addresses, noted))
+        except StateMissing:
+            # A node that is limiting our rate may still have the state.
+            other = next((each for each in failures if not isinstance(each, StateMissing)), None)
+            if other is not None:
+                raise other from None
+            if any(each.state == NodeState.LIMITING for each in self._rpc.health()):
+                raise ChainError("a node that may have the block's state is limiting our rate") from None
+            raise
+
+    def coins_swept(self, addresses: Sequence[str], *, since_block: int, until_block: int) -> dict[str, int]:
+        query = partial(
+            coins.coins_swept, since_block=since_block, until_block=until_block, known=self._known_receipts
+        )
+        return quorum.query_items(self._rpc, addresses, query)
 
     def blocks(self, heights: Collection[int]) -> dict[int, Block]:
         return quorum.query_items(self._rpc, heights, coins.blocks)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from eth_utils.address import to_checksum_address
 
-from chains.client import ChainError
+from chains.client import ChainError, StateMissing
 from chains.facts.deposits import CoinsReceived
 from chains.families.evm.client import EvmClient
 from chains.families.evm.deposits.coins import coins_received, together
@@ -202,6 +202,9 @@ class Nodes:
     def each(self) -> Sequence[Node]:
         return self.nodes
 
+    def health(self) -> Sequence[Any]:
+        return ()
+
     def seconds_until_ready(self) -> float:
         return 1.0
 
@@ -246,3 +249,15 @@ def test_amounts_of_one_node_do_not_count(other: Node) -> None:
 def test_nodes_that_agree_on_no_address_report_nothing() -> None:
     with pytest.raises(ChainError, match="did not agree"):
         agreed(Node(), Node(hashes=[OTHER_HASH]), Node(balances={FIRST: "0x7", SECOND: "0x1"}))
+
+
+LIMITED = RpcFault(-32005, "rate limit exceeded")
+
+
+def test_only_nodes_without_limits_report_missing_state() -> None:
+    gone, limited = (Node(balances={FIRST: fault, SECOND: fault}) for fault in (STATE_IS_GONE, LIMITED))
+    with pytest.raises(StateMissing):
+        agreed(gone, gone, gone)
+    with pytest.raises(ChainError) as raised:
+        agreed(limited, gone, gone)
+    assert not isinstance(raised.value, StateMissing)
