@@ -15,6 +15,8 @@ from chains.facts.authorizations import AuthorizationClient
 from chains.facts.blocks import Block as Block
 from chains.facts.cosigning import CosigningClient
 from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
+from chains.facts.failures import ChainError as ChainError
+from chains.facts.failures import StateMissing as StateMissing
 from chains.facts.nodes import NodeAbilities as NodeAbilities
 from chains.facts.nodes import NodeHealth as NodeHealth
 from chains.facts.nodes import NodeState as NodeState
@@ -25,15 +27,6 @@ from chains.facts.searches import SearchLimits as SearchLimits
 from chains.facts.searches import Watch as Watch
 from chains.facts.tokens import FeedAnswer as FeedAnswer
 from chains.facts.tokens import TokenMetadata as TokenMetadata
-
-
-class ChainError(Exception):
-    """No usable response from the chain's nodes. If `permanent`, a retry can't help. `retry_after` is in seconds."""
-
-    def __init__(self, message: str, *, permanent: bool = False, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.permanent = permanent
-        self.retry_after = retry_after
 
 
 class Refusal(StrEnum):
@@ -355,9 +348,16 @@ class ChainClient(Protocol):
         """Return how much native coin each deposit address had received up to the block `at_block`.
 
         The amount is the address's balance plus its sweeps since `since_block`. The result's `swept` has the sweeps up
-        to `stable_block`. On a chain with a quorum, two nodes have to return the same block and amounts. Raises
-        ChainError if too few nodes have the block's state.
+        to `stable_block`. On a chain with a quorum, two nodes have to return the same block and amounts of an address.
+        An address is omitted if its amount can't be read now; it may have received any amount. Raises ChainError if
+        too few nodes have the block's state, or if no address could be read: StateMissing if the nodes lack nothing
+        but the state.
         """
+
+    def coins_swept(
+        self, addresses: Sequence[str], *, since_block: int, until_block: int
+    ) -> Mapping[str, int]:
+        """Return how much native coin each address swept in these final blocks. The nodes need no state."""
 
     def blocks(self, heights: Collection[int]) -> Mapping[int, Block]:
         """Return the block at each height. On a chain with a quorum, a block is omitted if only one node reports it."""

@@ -38,7 +38,7 @@ class CoinsReceived:
     """How much native coin addresses had received up to and including `block`, in base units.
 
     Coin that was swept away counts too, so the amount never falls. `swept` is the part that was swept up to the stable
-    block, without the addresses that had no sweeps.
+    block, without the addresses that had no sweeps. Addresses whose amount is unknown are omitted from both.
     """
 
     block: Block

@@ -128,5 +128,7 @@ def _read_again(client: ChainClient, lookups: Sequence[Lookup], head: Head) -> M
             continue
         for each in group:
             row = rows[each.payment.request_id]
-            readings[each.transaction_hash] = Reading(read.block, row.swept + read.amounts[row.address])
+            if row.address in read.amounts:
+                received = row.swept + read.amounts[row.address]
+                readings[each.transaction_hash] = Reading(read.block, received)
     return readings

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +25,7 @@ from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
 from payments.coins.lookups import NATIVE
-from payments.discovery.coins import own_search
+from payments.discovery.coins import UNREAD_AGAIN, own_search
 from payments.discovery.deposits import find, shown
 from payments.discovery.grouping import PERIOD
 from payments.discovery.search_pass import searched_again
@@ -120,7 +121,17 @@ def after_look(request: PaymentRequest, next_block: int, now: datetime, *, is_wh
 
 def next_week(now: datetime) -> datetime:
     """Return the next weekly time. The time is the same for all addresses, so that one search can check many."""
-    return _EPOCH + ((now - _EPOCH) // WEEK + 1) * WEEK
+    return _next(now, WEEK)
+
+
+def _next(now: datetime, every: timedelta) -> datetime:
+    return _EPOCH + ((now - _EPOCH) // every + 1) * every
+
+
+def _is_early(request: PaymentRequest, now: datetime) -> bool:
+    """Whether the weekly checks have not begun. The chain's search may have left the address to checks of its own."""
+    end = ended_at(request)
+    return end is None or now < end + EACH_BLOCK_FOR
 
 
 def look_again(
@@ -140,19 +151,26 @@ def look_again(
         addresses = list(rows.order_by("pk"))
         _leave([each for each in addresses if each.next_block is None], chain, lease, at)
         waiting = [each for each in addresses if each.next_block is not None]
-        steps: dict[UUID, Step] = {}
-        try:
-            steps |= _search(chain, client, [each for each in waiting if not _is_native(each)], at)
-            steps |= _search_coins(chain, client, [each for each in waiting if _is_native(each)], at)
-        except ChainError as error:
-            logger.warning("the weekly search for deposits on %s failed: %s", chain.name, error)
-            steps |= {
-                each.pk: Step(at + PAUSE_AFTER_FAILURE, each.next_block)
-                for each in waiting
-                if each.pk not in steps
-            }
-        _store(steps, lease)
+        tokens = [each for each in waiting if not _is_native(each)]
+        coins = [each for each in waiting if _is_native(each)]
+        # Store each result at once, so that neither search can make the other lose its lease.
+        _store(_steps(chain, partial(_search, chain, client, tokens, at), tokens, at), lease)
+        steps = _steps(chain, partial(_search_coins, chain, client, coins, at), coins, at)
+        with transaction.atomic():
+            _rejoin(coins, steps, chain, at)
+            _store(steps, lease)
     return len(addresses)
+
+
+def _steps(
+    chain: Chain, search: Callable[[], dict[UUID, Step]], addresses: Sequence[DepositAddress], now: datetime
+) -> dict[UUID, Step]:
+    """Return the next steps after the search. If the search fails, try again after a pause."""
+    try:
+        return search()
+    except ChainError as error:
+        logger.warning("the weekly search for deposits on %s failed: %s", chain.name, error)
+        return {each.pk: Step(now + PAUSE_AFTER_FAILURE, each.next_block) for each in addresses}
 
 
 def look_soon(request: PaymentRequest) -> bool:
@@ -180,8 +198,11 @@ def look_now(
         raise LookupError("no deposit address was shown for this payment request")
     chain_client = client(request.chain)
     if _is_native(row):
-        result = own_search(request.chain, chain_client, [row], now=timezone.now())[row.pk]
-        return Look(result.payments, result.head.latest + 1, result.head.latest)
+        result = own_search(request.chain, chain_client, [row], now=timezone.now(), seconds=seconds)[row.pk]
+        if result.is_failed:
+            raise ChainError("no node returns what this address received")
+        next_block = result.head + 1 if result.is_whole else result.next_block
+        return Look(result.payments, next_block, result.head)
     addresses = shown(DepositAddress.objects.filter(pk=row.pk))
     head = chain_client.head()
     found, next_block = 0, chain_client.block_at(request.created_at)
@@ -208,6 +229,24 @@ def _leave(addresses: Sequence[DepositAddress], chain: Chain, lease: Lease, now:
         _store(steps, lease)
 
 
+def _rejoin(
+    addresses: Sequence[DepositAddress], steps: dict[UUID, Step], chain: Chain, now: datetime
+) -> None:
+    """Let the chain's search take over addresses whose weekly checks have not begun, if it is at the same block.
+
+    The cursor must stay locked until the steps are stored. While a worker holds the cursor, it may be searching without
+    these addresses. So they wait until it is free.
+    """
+    early = [each for each in addresses if each.pk in steps and _is_early(each.request, now)]
+    if not early:
+        return
+    cursor = DiscoveryCursor.objects.select_for_update().filter(chain=chain, claim_id=None).first()
+    for each in early:
+        step = steps[each.pk]
+        if cursor is not None and step.swept is not None and step.next_block == cursor.coins_next_block:
+            steps[each.pk] = replace(leave_search(each.request, None, now), swept=step.swept)
+
+
 def _is_native(address: DepositAddress) -> bool:
     return address.request.token.contract_address == NATIVE
 
@@ -226,7 +265,8 @@ def _search_coins(
     chain: Chain, client: Callable[[Chain], ChainClient], addresses: Sequence[DepositAddress], now: datetime
 ) -> dict[UUID, Step]:
     """Read the balances of these addresses. Check an address again within the hour if it has coin that can't be
-    credited yet.
+    credited yet, and within minutes if its weekly checks have not begun. A check that did not reach the head continues
+    at once.
     """
     if not addresses:
         return {}
@@ -236,11 +276,14 @@ def _search_coins(
     steps = {}
     for each in addresses:
         found = results[each.pk]
-        swept = each.swept + found.swept.get(each.pk, 0)
-        step = after_look(each.request, max(found.final + 1, each.next_block or 0), now, is_whole=True)
-        steps[each.pk] = replace(
-            step, swept=swept, next_look_at=now + PERIOD if each.pk in soon else step.next_look_at
-        )
+        step = after_look(each.request, found.next_block, now, is_whole=found.is_whole)
+        if found.is_failed:
+            step = replace(step, next_look_at=now + UNREAD_AGAIN)
+        elif found.is_whole and _is_early(each.request, now):
+            step = replace(step, next_look_at=_next(now, UNREAD_AGAIN))
+        elif found.is_whole and each.pk in soon:
+            step = replace(step, next_look_at=now + PERIOD)
+        steps[each.pk] = replace(step, swept=found.swept)
     return steps
 
 

@@ -8,18 +8,21 @@ Small arrivals wait until the block that showed them is final, and are then cred
 The same holds for all arrivals after the first 30 payments of a request.
 """
 
+import logging
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from chains.client import ChainClient, ChainError, Head
+from chains.client import ChainClient, ChainError, Head, StateMissing
 from chains.facts.deposits import CoinsReceived
 from chains.models import Chain
+from config.due_work.leases import FREE
 from payments.coins.lookups import NATIVE, Reading, since_blocks
 from payments.coins.recording import record_reading, submitted_to
 from payments.coins.sums import accounted, parts_of
@@ -30,38 +33,71 @@ from payments.discovery.starts import start_of
 from payments.models import DepositAddress, DiscoveryCursor
 from payments.verification.finality import final_height
 
+logger = logging.getLogger(__name__)
+
 IS_NATIVE = Q(request__token__contract_address=NATIVE)
 MAX_STEPS = 5
 """The maximum number of payments of one address that a pass finds. The last one includes all remaining arrivals."""
+UNREAD_AGAIN = timedelta(minutes=5)
+"""The pause before an address is checked again whose amount no node could read."""
+OWN_BLOCKS = 2000
+OWN_SECONDS = 10.0
+"""A search of single addresses reads this many blocks at a time. After this many seconds, it begins no further read, so
+that its result is stored before its lease ends."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search. `swept` is the amount swept up to the block `final`, by request id."""
+    """The result of a search. `swept` is the amount swept up to the block `final`, by request id.
+
+    `unread` are the requests whose amount is unknown now. Their addresses have to be searched again from the same
+    block on.
+    """
 
     payments: int
     swept: Mapping[UUID, int]
-    head: Head
     final: int
+    unread: frozenset[UUID] = frozenset()
+
+
+@dataclass(frozen=True)
+class OwnSearch:
+    """How far the search of one address has come. `swept` is the total that was swept before `next_block`.
+
+    If `is_failed`, `next_block` can't be read now.
+    """
+
+    next_block: int
+    swept: int
+    head: int
+    payments: int = 0
+    is_whole: bool = False
+    is_failed: bool = False
 
 
 @dataclass(frozen=True)
 class _Range:
     """A range of blocks. The search finds the first block at which the address had received more than `before`.
 
-    The range begins after block `low` and ends at the block of `seen`.
+    The range begins after block `low` and ends at the block of `seen`. `swept` is the total that was swept before the
+    block `since`.
     """
 
     row: DepositAddress
     before: int
     low: int
     seen: Reading
+    since: int
+    swept: int
 
 
 def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: datetime) -> int:
     """Read the balances at the head. Return how many payments were found.
 
-    The cursor moves only while this worker holds the chain's lease. Raises ChainError.
+    The cursor moves only while this worker holds the chain's lease. An address whose amount is unknown leaves this
+    search, so that it delays no other. It is then checked from its own position on, as in `payments.deposits.looks`.
+
+    Raises ChainError.
     """
     each_block = DepositAddress.objects.filter(IS_NATIVE, chain=chain, next_block__isnull=True)
     if not each_block.exists() or not client.search_limits().by_block:
@@ -91,6 +127,9 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
                 DepositAddress.objects.filter(pk=pk, next_block__isnull=True).update(
                     swept=F("swept") + amount
                 )
+            # Without its lease, no other worker can store an older step of this address.
+            unread = DepositAddress.objects.filter(pk__in=found.unread, next_block__isnull=True)
+            unread.update(next_block=since, next_look_at=now + UNREAD_AGAIN, **FREE)
     return found.payments
 
 
@@ -110,53 +149,110 @@ def find(
     since: int,
     read_until: int | None,
     now: datetime,
+    at: int | None = None,
 ) -> Found:
-    """Record what these addresses received up to the head. Raises ChainError.
+    """Record what these addresses received up to the block `at`, or up to the head. Raises ChainError.
 
     `row.swept` includes the sweeps before the block `since`. `read_until` is the block of the last reading.
     """
-    final = min(final_height(chain, head), head.latest)
+    at_block = head.latest if at is None else at
+    final = min(final_height(chain, head), at_block)
     read = client.coins_received(
-        [row.address for row in rows], since_block=since, at_block=head.latest, stable_block=final
+        [row.address for row in rows], since_block=since, at_block=at_block, stable_block=final
     )
+    unread = frozenset(row.pk for row in rows if row.address not in read.amounts)
+    rows = [row for row in rows if row.pk not in unread]
     readings = {row.pk: Reading(read.block, row.swept + read.amounts[row.address]) for row in rows}
     parts = parts_of([pk for pk, reading in readings.items() if reading.received])
     sums = {pk: accounted(each) for pk, each in parts.items()}
     low = max(since - 1, -1 if read_until is None else read_until)
     ranges = [
-        _Range(row, max(sums.get(row.pk, 0), row.waiting_received or 0), low, readings[row.pk])
+        _Range(
+            row, max(sums.get(row.pk, 0), row.waiting_received or 0), low, readings[row.pk], since, row.swept
+        )
         for row in rows
         if readings[row.pk].received > max(sums.get(row.pk, 0), row.waiting_received or 0)
     ]
-    count = _record(ranges, _seen(client, ranges, since), sums)
+    count = _record(ranges, _seen(client, ranges, final), sums)
     count += _record_waiting(client, [row for row in rows if row.waiting_block is not None], final, now)
-    return Found(count, _by_request(rows, read), head, final)
+    return Found(count, _by_request(rows, read), final, unread)
 
 
 def own_search(
-    chain: Chain, client: ChainClient, rows: Collection[DepositAddress], *, now: datetime
-) -> dict[UUID, Found]:
-    """Record what these addresses received up to the head. The search of each address begins at its own position.
+    chain: Chain,
+    client: ChainClient,
+    rows: Collection[DepositAddress],
+    *,
+    now: datetime,
+    seconds: float = OWN_SECONDS,
+) -> dict[UUID, OwnSearch]:
+    """Record what these addresses received, each from its own position on, for about `seconds`.
+
+    The addresses that are furthest behind come first, until they reach the others and share their queries. Without
+    state, a node can't tell what arrived up to a block. Its sweeps still count, and the coin is found later.
 
     Raises ChainError.
     """
+    give_up_at = time.monotonic() + seconds
     head = client.look_up([], with_finality=True).head
-    groups: dict[int, list[DepositAddress]] = defaultdict(list)
+    final = min(final_height(chain, head), head.latest)
     since = since_blocks(client, rows)
-    for row in rows:
-        groups[since[row.pk]].append(row)
-    results: dict[UUID, Found] = {}
-    for first, group in groups.items():
-        found = find(chain, client, group, head=head, since=first, read_until=None, now=now)
-        results |= dict.fromkeys((row.pk for row in group), found)
+    results = {row.pk: OwnSearch(since[row.pk], row.swept, head.latest) for row in rows}
+    left = list(rows)
+    while left:
+        first = min(results[row.pk].next_block for row in left)
+        group = [row for row in left if results[row.pk].next_block == first]
+        ahead = [place for row in left if first < (place := results[row.pk].next_block) <= final + 1]
+        until = min([first + OWN_BLOCKS - 1, final, *(place - 1 for place in ahead)])
+        is_last = first > final or (until == final and not ahead)
+        at = None if is_last else until
+        try:
+            found = _own_step(chain, client, group, head=head, since=first, at=at, now=now)
+        except ChainError as error:
+            logger.warning("native coin on %s could not be read from block %s: %s", chain.name, first, error)
+            found = Found(0, {}, first - 1, frozenset(row.pk for row in group))
+        for row in group:
+            old, is_failed = results[row.pk], row.pk in found.unread
+            row.swept += found.swept.get(row.pk, 0)
+            results[row.pk] = replace(
+                old,
+                next_block=old.next_block if is_failed else max(found.final + 1, first),
+                swept=row.swept,
+                payments=old.payments + found.payments,
+                is_whole=is_last and not is_failed,
+                is_failed=is_failed,
+            )
+        left = [row for row in left if not (results[row.pk].is_whole or results[row.pk].is_failed)]
+        if time.monotonic() >= give_up_at:
+            break
     return results
+
+
+def _own_step(
+    chain: Chain,
+    client: ChainClient,
+    rows: Sequence[DepositAddress],
+    *,
+    head: Head,
+    since: int,
+    at: int | None,
+    now: datetime,
+) -> Found:
+    try:
+        return find(chain, client, rows, head=head, since=since, read_until=None, now=now, at=at)
+    except StateMissing:
+        if at is None:
+            raise
+    swept = client.coins_swept([row.address for row in rows], since_block=since, until_block=at)
+    known = {row.pk: swept[row.address] for row in rows if row.address in swept}
+    return Found(0, known, at, frozenset(row.pk for row in rows if row.pk not in known))
 
 
 def _by_request(rows: Iterable[DepositAddress], read: CoinsReceived) -> dict[UUID, int]:
     return {row.pk: read.swept[row.address] for row in rows if row.address in read.swept}
 
 
-def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, list[Reading]]:
+def _seen(client: ChainClient, ranges: Sequence[_Range], final: int) -> dict[UUID, list[Reading]]:
     """Return a reading for each arrival, by request id: the balance at the first block that showed the arrival.
 
     If no node has the state of that block any more, a later block is used. The last reading shows as much as the
@@ -166,47 +262,56 @@ def _seen(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUI
     left = list(ranges)
     for step in range(MAX_STEPS):
         is_last = step == MAX_STEPS - 1
-        first = {each.row.pk: each.seen for each in left} if is_last else _first_blocks(client, left, since)
+        first = {each.row.pk: each.seen for each in left} if is_last else _first_blocks(client, left, final)
         further: list[_Range] = []
         for each in left:
             reading = first[each.row.pk]
             steps[each.row.pk].append(reading)
             if reading.received < each.seen.received:
-                further.append(_Range(each.row, reading.received, reading.block.number, each.seen))
+                further.append(replace(each, before=reading.received, low=reading.block.number))
         left = further
     return steps
 
 
-def _first_blocks(client: ChainClient, ranges: Sequence[_Range], since: int) -> dict[UUID, Reading]:
+def _first_blocks(client: ChainClient, ranges: Sequence[_Range], final: int) -> dict[UUID, Reading]:
     """Return, for each range, the balance at the first block that shows more than `before`.
 
-    The block is found by bisection. Searches with the same next block share a call.
+    The block is found by bisection. Searches with the same next block share a call. The sweeps up to a final block are
+    read once, if the search continues after it. Raises ChainError.
     """
     places = {each.row.pk: each for each in ranges}
     while True:
-        middles: dict[int, list[_Range]] = defaultdict(list)
+        middles: dict[tuple[int, int], list[_Range]] = defaultdict(list)
         for each in places.values():
             if each.seen.block.number - each.low > 1:
-                middles[(each.low + each.seen.block.number) // 2].append(each)
+                middles[(each.low + each.seen.block.number) // 2, each.since].append(each)
         if not middles:
             return {pk: each.seen for pk, each in places.items()}
-        for height, group in middles.items():
+        for (height, since), group in middles.items():
             try:
                 read = client.coins_received(
-                    [each.row.address for each in group], since_block=since, at_block=height
+                    [each.row.address for each in group],
+                    since_block=since,
+                    at_block=height,
+                    stable_block=height,
                 )
-            except ChainError:
+            except StateMissing:
                 # No node has the state of this block any more: continue after it.
-                places |= {each.row.pk: _Range(each.row, each.before, height, each.seen) for each in group}
+                places |= {each.row.pk: replace(each, low=height) for each in group}
                 continue
             for each in group:
-                received = each.row.swept + read.amounts[each.row.address]
-                is_shown = received > each.before
-                places[each.row.pk] = (
-                    _Range(each.row, each.before, each.low, Reading(read.block, received))
-                    if is_shown
-                    else _Range(each.row, each.before, height, each.seen)
-                )
+                address = each.row.address
+                if address not in read.amounts:
+                    places[each.row.pk] = replace(each, low=height)
+                    continue
+                received = each.swept + read.amounts[address]
+                if received > each.before:
+                    places[each.row.pk] = replace(each, seen=Reading(read.block, received))
+                elif height <= final:
+                    swept = each.swept + read.swept.get(address, 0)
+                    places[each.row.pk] = replace(each, low=height, since=height + 1, swept=swept)
+                else:
+                    places[each.row.pk] = replace(each, low=height)
 
 
 def _record(

@@ -17,6 +17,7 @@ class DepositAddress(models.Model):
 
     At first, the chain's search checks the address in every block (`DiscoveryCursor.deposits_next_block`).
     `next_block` is then null. From 30 days after the request's end, a weekly check searches from `next_block` on.
+    An address of native coin that no node can read gets a position of its own earlier, and later loses it again.
     `next_look_at` is when the next check is due, or null after the last check. `grouped_at` is when arrivals were
     last credited together (`WaitingArrival`).
 

@@ -37,6 +37,7 @@ from chains.families.evm.building import transactions as building
 from chains.families.evm.building.simulation import Simulator
 from chains.families.evm.calls import encode_transfer
 from chains.families.evm.deposits.reader import DepositReader
+from chains.families.evm.deposits.sweeps import KnownReceipts
 from chains.families.evm.nonces import NonceLookup, transaction_counts
 from chains.families.evm.provider import connect
 from chains.families.evm.quantities import data_bytes, quantity
@@ -83,6 +84,7 @@ class EvmClient(DepositReader):
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
         self._oversized = {url: OversizedReader(clock=clock) for url in urls}
         self._heights = KeptHeights()
+        self._known_receipts = KnownReceipts()
         self._nonces = NonceLookup(self._rpc, clock=clock)
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
         self._readers = {url: EvidenceReader(JsonRpc([url], alone, clock=clock)) for url in urls}

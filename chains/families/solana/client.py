@@ -240,6 +240,15 @@ class SolanaClient:
     ) -> CoinsReceived:
         raise ChainError("this chain has no deposit addresses", permanent=True)
 
+    def coins_swept(
+        self,
+        addresses: Sequence[str],  # noqa: ARG002 - the interface
+        *,
+        since_block: int,  # noqa: ARG002
+        until_block: int,  # noqa: ARG002
+    ) -> dict[str, int]:
+        raise ChainError("this chain has no deposit addresses", permanent=True)
+
     def blocks(self, heights: Collection[int]) -> dict[int, Block]:  # noqa: ARG002 - the interface
         raise ChainError("this chain has no deposit addresses", permanent=True)
 

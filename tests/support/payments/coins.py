@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from chains.client import Block, ChainError, TransactionFacts, Transfer
+from chains.client import Block, ChainError, StateMissing, TransactionFacts, Transfer
 from chains.facts.deposits import CoinsReceived
 from tests.support.payments.deposits import EXCHANGE, KnownTransactions
 
@@ -18,7 +18,8 @@ ETHER = 10**18
 class CoinChain(KnownTransactions):
     """The chain has one block each second. Its nodes have the state of the last `states` blocks.
 
-    `reads` are the blocks at which balances were read, each with the number of addresses.
+    `reads` are the blocks at which balances were read, each with the number of addresses. No node returns the sweeps
+    of the `unreadable` addresses.
     """
 
     start: datetime = field(default_factory=lambda: timezone.now() - timedelta(seconds=100))
@@ -28,6 +29,8 @@ class CoinChain(KnownTransactions):
     forks: Counter[int] = field(default_factory=Counter)
     reads: list[tuple[int, int]] = field(default_factory=list)
     first_logs: list[int] = field(default_factory=list)
+    unreadable: set[str] = field(default_factory=set)
+    swept_ranges: list[tuple[int, int]] = field(default_factory=list)
 
     def block(self, height: int) -> Block:
         time = self.start + timedelta(seconds=height)
@@ -67,17 +70,28 @@ class CoinChain(KnownTransactions):
         self, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
     ) -> CoinsReceived:
         if not self.height - self.states < at_block <= self.height:
-            raise ChainError("the state is gone")
+            raise StateMissing("the state is gone")
         self.reads.append((at_block, len(addresses)))
         self.first_logs.append(since_block)
         swept: Counter[str] = Counter()
         stable: Counter[str] = Counter()
         for block, address, amount in self.sweeps:
-            if since_block <= block <= at_block and address in addresses:
+            if since_block <= block <= at_block and address in addresses and address not in self.unreadable:
                 swept[address] += amount
                 stable[address] += amount if block <= stable_block else 0
-        received = {each: self._balance(each, at_block) + swept[each] for each in addresses}
+        readable = [each for each in addresses if each not in self.unreadable]
+        if not readable:
+            raise ChainError("no address could be read")
+        received = {each: self._balance(each, at_block) + swept[each] for each in readable}
         return CoinsReceived(self.block(at_block), received, {k: v for k, v in stable.items() if v})
+
+    def coins_swept(self, addresses: Sequence[str], *, since_block: int, until_block: int) -> dict[str, int]:
+        self.swept_ranges.append((since_block, until_block))
+        amounts = dict.fromkeys((each for each in addresses if each not in self.unreadable), 0)
+        for block, address, amount in self.sweeps:
+            if since_block <= block <= until_block and address in amounts:
+                amounts[address] += amount
+        return amounts
 
     def blocks(self, heights: Collection[int]) -> dict[int, Block]:
         return {height: self.block(height) for height in heights if height <= self.height}

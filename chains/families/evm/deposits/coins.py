@@ -9,25 +9,23 @@ This call names the block by its hash (EIP-1898), but a query for logs can only 
 again afterwards: it must still be on the node's chain.
 """
 
-import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from chains.client import Block, ChainError
+from chains.client import Block, ChainError, StateMissing
 from chains.facts.deposits import CoinsReceived
 from chains.families.evm.calls import address_word
-from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity, to_hex
-from chains.families.evm.search.log_queries import check, log_call, logs
+from chains.families.evm.deposits.sweeps import KnownReceipts, read_sweeps
+from chains.families.evm.quantities import data_bytes, hash32, json_object, quantity, to_hex
+from chains.families.evm.search.log_queries import is_rate
 from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, result_of
+from chains.rpc.nodes import Limiting
 
-logger = logging.getLogger(__name__)
-
-SWEPT: Final = to_hex(keccak(text="Swept(uint256)"))
 READER: Final = to_checksum_address(keccak(text="quittance: balances of deposit addresses")[-20:])
 """The unused address at which a node runs the code that reads many balances."""
 
@@ -39,22 +37,66 @@ _AT_ONCE = 1000
 _WORD = 32
 
 
-def coins_received(
-    node: JsonRpc, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
-) -> CoinsReceived:
-    """Return the amounts that the addresses had received up to the block `at_block`, from one node.
+class Received(NamedTuple):
+    """What one address had received up to the block, and the part that was swept up to the stable block."""
 
-    `ChainClient` explains the arguments. Raises ChainError if the node lacks the block or its state, or if the block
-    was reorganised meanwhile.
+    block: Block
+    amount: int
+    swept: int
+
+
+def coins_received(
+    node: JsonRpc,
+    addresses: Collection[str],
+    *,
+    since_block: int,
+    at_block: int,
+    stable_block: int = -1,
+    known: KnownReceipts,
+) -> dict[str, Received]:
+    """Return what the addresses had received up to the block `at_block`, from one node.
+
+    `ChainClient` explains the arguments. An address is omitted if the node does not return its sweeps. Raises
+    ChainError if the node lacks the block or its state, or if the block was reorganised meanwhile.
     """
     block = _block(node, at_block)
     pinned = {"blockHash": block.hash, "requireCanonical": True}
-    balances = _balances(node, addresses, pinned)
-    swept, stable = _swept(node, addresses, since_block, at_block, stable_block)
+    wanted = list(addresses)
+    balances = _balances(node, wanted, pinned)
+    swept = read_sweeps(node, wanted, since_block, at_block, stable_block=stable_block, known=known)
     if _block(node, at_block) != block:
         raise ChainError(f"block {at_block} was reorganised while it was read")
-    received = {each: balance + swept[each] for each, balance in zip(addresses, balances, strict=True)}
-    return CoinsReceived(block, received, dict(stable))
+    return {
+        each: Received(block, balance + swept.total[each], swept.stable[each])
+        for each, balance in zip(wanted, balances, strict=True)
+        if each not in swept.unreadable
+    }
+
+
+def coins_swept(
+    node: JsonRpc, addresses: Collection[str], *, since_block: int, until_block: int, known: KnownReceipts
+) -> dict[str, int]:
+    """Return what the addresses swept in these blocks, from one node. Raises ChainError.
+
+    An address is omitted if the node does not return its sweeps.
+    """
+    swept = read_sweeps(
+        node, list(addresses), since_block, until_block, stable_block=until_block, known=known
+    )
+    return {each: swept.total[each] for each in addresses if each not in swept.unreadable}
+
+
+def together(received: Mapping[str, Received]) -> CoinsReceived:
+    """Return the amounts of the block that most addresses have. Other addresses were read beside a reorganisation, and
+    are omitted. Raises ChainError if there is no address.
+    """
+    blocks = Counter(each.block for each in received.values())
+    if not blocks:
+        raise ChainError("the nodes did not agree on what any of these addresses received")
+    ((block, _),) = blocks.most_common(1)
+    chosen = {each: found for each, found in received.items() if found.block == block}
+    amounts = {each: found.amount for each, found in chosen.items()}
+    return CoinsReceived(block, amounts, {each: found.swept for each, found in chosen.items() if found.swept})
 
 
 def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -> list[int]:
@@ -76,7 +118,16 @@ def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -
     if [len(words) for words in read] == [len(part) for part in parts]:
         return [balance for words in read for balance in words]
     calls = [("eth_getBalance", [each, pinned]) for each in addresses]
-    return [quantity(result_of(result)) for result in node.batch(calls, list)]
+    return [quantity(_with_state(result)) for result in node.batch(calls, list)]
+
+
+def _with_state(result: Any) -> Any:
+    """Return the result of a query for a balance. Raises StateMissing if the node has no state of the block."""
+    if isinstance(result, RpcFault) and is_rate(result):
+        raise Limiting("the node is limiting our rate")
+    if isinstance(result, RpcFault):
+        raise StateMissing(f"the node rejected a balance: {result.message}")
+    return result_of(result)
 
 
 def _words(result: Any) -> list[int]:
@@ -109,69 +160,3 @@ def _read_block(result: Any, height: int) -> Block:
         raise ChainError("the node returned another block")
     time = datetime.fromtimestamp(quantity(header.get("timestamp")), UTC)
     return Block(height, hash32(header.get("hash")), time)
-
-
-def _swept(
-    node: JsonRpc, addresses: Sequence[str], first: int, last: int, stable: int
-) -> tuple[Counter[str], Counter[str]]:
-    """Return two amounts for each forwarder: swept from block `first` to `last`, and swept from `first` to `stable`.
-
-    Raises ChainError.
-    """
-    swept: Counter[str] = Counter()
-    stable_part: Counter[str] = Counter()
-    size = node.log_limits.recipients.size
-    for start in range(0, len(addresses), size):
-        some = addresses[start : start + size]
-        for entry, until in _logs(node, some, first, last):
-            log = json_object(entry)
-            block = quantity(log.get("blockNumber"))
-            if not first <= block <= until:
-                raise ChainError("the node's response has logs of other blocks")
-            forwarder, amount = address(log.get("address")), data_bytes(log.get("data"))
-            if forwarder not in some or len(amount) != _WORD:
-                raise ChainError("the node's response has logs of other contracts")
-            swept[forwarder] += int.from_bytes(amount)
-            if block <= stable:
-                stable_part[forwarder] += int.from_bytes(amount)
-    return swept, stable_part
-
-
-def _logs(node: JsonRpc, contracts: Sequence[str], first: int, last: int) -> Iterator[tuple[Any, int]]:
-    """Yield these contracts' `Swept` logs, each with the last block of its query. Raises ChainError.
-
-    If the node rejects a range of blocks, the range is halved. Other queries to this node still use the full range.
-    """
-    size = node.log_limits.blocks.size
-    is_checked = False
-    while first <= last:
-        end = min(last, first + size - 1)
-        entries = logs(node, log_call(first, end, [SWEPT], contracts))
-        if entries is None:
-            if not is_checked:
-                check(node, first)
-                is_checked = True
-            if end > first:
-                size = (end - first + 1) // 2
-                continue
-            entries = _logs_of_block(node, contracts, first)
-        yield from ((entry, end) for entry in entries)
-        first = end + 1
-
-
-def _logs_of_block(node: JsonRpc, contracts: Sequence[str], block: int) -> list[Any]:
-    """Return these contracts' `Swept` logs of one block in smaller queries, after the node rejected the query for all.
-
-    Anyone can call one forwarder many thousand times in a block, and this must not stop the search for the other
-    forwarders. The sweeps of this forwarder in this block are then ignored. The forwarder's swept amount is then too
-    low, which is safe.
-    """
-    if len(contracts) == 1:
-        logger.error("block %s: the node does not return the sweeps of %s", block, contracts[0])
-        return []
-    middle = len(contracts) // 2
-    found: list[Any] = []
-    for part in (contracts[:middle], contracts[middle:]):
-        entries = logs(node, log_call(block, block, [SWEPT], part))
-        found += _logs_of_block(node, part, block) if entries is None else entries
-    return found

@@ -3,9 +3,10 @@
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from chains.client import Block, EvmCall
+from chains.client import Block, ChainError, EvmCall, NodeState, StateMissing
 from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.families.evm.deposits import coins, gas, holdings, rehearsal
+from chains.families.evm.deposits.sweeps import KnownReceipts
 from chains.rpc import quorum
 from chains.rpc.json_rpc import JsonRpc
 
@@ -14,6 +15,7 @@ class DepositReader:
     """Queries about deposit addresses, to the nodes of `_rpc`."""
 
     _rpc: JsonRpc
+    _known_receipts: KnownReceipts
 
     def deposit_problem(
         self, deposit: Deposit, *, recipient: str, token: str, amount: int, is_confirmed: bool = False
@@ -32,12 +34,36 @@ class DepositReader:
     ) -> CoinsReceived:
         query = partial(
             coins.coins_received,
-            addresses=addresses,
             since_block=since_block,
             at_block=at_block,
             stable_block=stable_block,
+            known=self._known_receipts,
         )
-        return quorum.query_until_agreed(self._rpc, query)
+        failures: list[ChainError] = []
+
+        def noted(node: JsonRpc, some: Collection[str]) -> dict[str, coins.Received]:
+            try:
+                return query(node, some)
+            except ChainError as error:
+                failures.append(error)
+                raise
+
+        try:
+            return coins.together(quorum.query_items(self._rpc, addresses, noted))
+        except StateMissing:
+            # A node that is limiting our rate may still have the state.
+            other = next((each for each in failures if not isinstance(each, StateMissing)), None)
+            if other is not None:
+                raise other from None
+            if any(each.state == NodeState.LIMITING for each in self._rpc.health()):
+                raise ChainError("a node that may have the block's state is limiting our rate") from None
+            raise
+
+    def coins_swept(self, addresses: Sequence[str], *, since_block: int, until_block: int) -> dict[str, int]:
+        query = partial(
+            coins.coins_swept, since_block=since_block, until_block=until_block, known=self._known_receipts
+        )
+        return quorum.query_items(self._rpc, addresses, query)
 
     def blocks(self, heights: Collection[int]) -> dict[int, Block]:
         return quorum.query_items(self._rpc, heights, coins.blocks)

@@ -144,10 +144,15 @@ def logs(node: JsonRpc, call: Call) -> list[Any] | None:
     return read_logs(result)
 
 
+def is_rate(fault: RpcFault) -> bool:
+    """Whether the node's error is about our rate."""
+    return bool(_IS_RATE.search(fault.message))
+
+
 def read_logs(result: Any) -> list[Any] | None:
     """Return one query's logs, or None if the node rejected it. Raises ChainError if the node is at fault."""
     if isinstance(result, RpcFault):
-        if _IS_RATE.search(result.message):
+        if is_rate(result):
             raise Limiting("the node is limiting our rate")
         return None
     if isinstance(result, Unread):

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
 
+from chains.client import ChainError
+from chains.facts.deposits import CoinsReceived
 from chains.models import Token
 from payments.deposits.looks import look_again, look_now
-from payments.discovery.coins import search_for_coins
+from payments.discovery.coins import OWN_BLOCKS, own_search, search_for_coins
 from payments.models import DepositAddress, DiscoveryCursor, Payment, PaymentRequest
 from payments.submission.hashes import submit_hash
 from tests.support.payments.coins import ETHER, CoinChain
@@ -181,3 +185,147 @@ def test_search_that_lost_its_lease_stores_no_sweeps_twice(
     search_for_coins(request_.chain, nodes, claim_id=request_.pk, now=clock())
     assert DepositAddress.objects.get().swept == ETHER
     assert DiscoveryCursor.objects.get().coins_next_block == cursor.coins_next_block
+
+
+def test_address_that_no_node_can_read_delays_no_other(
+    request_: PaymentRequest, request_for: Make, ether: Token, nodes: CoinChain
+) -> None:
+    other, clock = request_for("1", ether), Clock()
+    give_address(other, 2)
+    nodes.pay(request_.deposit_address, ETHER // 2)
+    clock.forward(seconds=10)
+    discover_due(client=nodes.of, now=clock)
+    flooded = nodes.mine()
+    nodes.sweep(request_.deposit_address)
+    nodes.unreadable = {str(request_.deposit_address)}
+    nodes.pay(other.deposit_address, ETHER)
+    for _ in range(2):
+        clock.forward(seconds=10)
+        discover_due(client=nodes.of, now=clock)
+        DepositAddress.objects.filter(pk=request_.pk).update(next_look_at=timezone.now())
+        look_again(request_.chain_id, client=nodes.of)
+    assert DiscoveryCursor.objects.get().coins_next_block == nodes.height + 1
+    assert other.payments.get().amount == ETHER
+    row = DepositAddress.objects.get(pk=request_.pk)
+    assert (row.next_block, row.swept) == (flooded, 0)
+
+    nodes.unreadable = set()
+    nodes.pay(request_.deposit_address, ETHER // 2)
+    DepositAddress.objects.filter(pk=request_.pk).update(next_look_at=timezone.now())
+    look_again(request_.chain_id, client=nodes.of)
+    row.refresh_from_db()
+    assert (row.next_block, row.swept) == (nodes.height + 1, ETHER // 2)
+    assert row.next_look_at is not None
+    assert row.next_look_at < timezone.now() + timedelta(minutes=6)
+    for is_searching in (True, False):
+        clock.forward(seconds=10)
+        discover_due(client=nodes.of, now=clock)
+        DiscoveryCursor.objects.update(claim_id=uuid4() if is_searching else None)
+        DepositAddress.objects.filter(pk=request_.pk).update(next_look_at=timezone.now())
+        look_again(request_.chain_id, client=nodes.of)
+        row.refresh_from_db()
+        assert (row.next_block is None, row.swept) == (not is_searching, ETHER // 2)
+    assert [each.amount for each in request_.payments.all()] == [ETHER // 2, ETHER // 2]
+
+
+def test_search_for_coin_keeps_the_position_of_tokens(
+    request_: PaymentRequest, request_for: Make, nodes: CoinChain
+) -> None:
+    tokens = request_for()
+    give_address(tokens, 2)
+    end_long_ago(request_)
+    end_long_ago(tokens)
+    DepositAddress.objects.update(next_block=50)
+    own, position = nodes.coins_received, 0
+
+    def slowly(*args: Any, **named: Any) -> CoinsReceived:
+        nonlocal position
+        position = DepositAddress.objects.get(pk=tokens.pk).next_block or 0
+        DepositAddress.objects.update(claim_id=uuid4())
+        return own(*args, **named)
+
+    nodes.coins_received = slowly  # type: ignore[method-assign]
+    look_again(request_.chain_id, client=nodes.of)
+    assert position > 50
+    assert DepositAddress.objects.get(pk=request_.pk).next_block == 50
+
+
+@pytest.mark.parametrize("states", [128, 100_000])
+def test_weekly_search_reads_a_bounded_range_at_a_time(
+    request_: PaymentRequest, nodes: CoinChain, states: int
+) -> None:
+    end_long_ago(request_)
+    DepositAddress.objects.update(next_block=50)
+    nodes.states, nodes.start = states, timezone.now() - timedelta(seconds=5 * OWN_BLOCKS)
+    nodes.height = OWN_BLOCKS // 2
+    nodes.pay(request_.deposit_address, ETHER)
+    nodes.sweep(request_.deposit_address)
+    paid_at = nodes.height - 1
+    nodes.mine(3 * OWN_BLOCKS)
+    row = DepositAddress.objects.select_related("request__token").get()
+    client: Any = nodes
+    first = own_search(request_.chain, client, [row], now=timezone.now(), seconds=0)[row.pk]
+    assert (first.next_block, first.swept, first.is_whole) == (50 + OWN_BLOCKS, ETHER, False)
+    assert all(last - since < OWN_BLOCKS for since, last in nodes.swept_ranges)
+    read = [last - since + 1 for since, (last, _) in zip(nodes.first_logs, nodes.reads, strict=True)]
+    assert sum(read) < 3 * OWN_BLOCKS
+    assert Payment.objects.exists() == (states > OWN_BLOCKS)
+    look_again(request_.chain_id, client=nodes.of)
+    after = DepositAddress.objects.get()
+    assert (after.next_block, after.swept) == (nodes.height + 1, ETHER)
+    payment = Payment.objects.select_related("lookup").get()
+    assert payment.amount == ETHER
+    assert payment.lookup.block_number == paid_at or states < OWN_BLOCKS
+
+
+def test_search_without_time_continues_at_once(
+    request_: PaymentRequest, nodes: CoinChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end_long_ago(request_)
+    DepositAddress.objects.update(next_block=50)
+    nodes.height = 3 * OWN_BLOCKS
+    defaults: Any = own_search.__kwdefaults__
+    monkeypatch.setitem(defaults, "seconds", 0)
+    row = look_weekly(request_, nodes)
+    assert row.next_block == 50 + OWN_BLOCKS
+    assert row.next_look_at is not None
+    assert row.next_look_at <= timezone.now()
+    assert row.claim_id is None
+
+
+def test_addresses_at_several_positions_share_the_later_blocks(
+    request_: PaymentRequest, request_for: Make, ether: Token, nodes: CoinChain
+) -> None:
+    other = request_for("1", ether)
+    give_address(other, 2)
+    for each, place in ((request_, 50), (other, 70)):
+        end_long_ago(each)
+        DepositAddress.objects.filter(pk=each.pk).update(next_block=place)
+    nodes.pay(request_.deposit_address, ETHER)
+    nodes.pay(other.deposit_address, ETHER)
+    look_again(request_.chain_id, client=nodes.of)
+    assert [number for height, number in nodes.reads if height == nodes.height] == [2]
+    assert Payment.objects.count() == 2
+    assert set(DepositAddress.objects.values_list("next_block", flat=True)) == {nodes.height + 1}
+
+
+def test_rate_limit_moves_no_arrival_to_a_later_block(request_: PaymentRequest, nodes: CoinChain) -> None:
+    clock, own = Clock(), nodes.coins_received
+    discover_due(client=nodes.of, now=clock)
+    nodes.pay(request_.deposit_address, ETHER)
+    paid_at = nodes.height
+    nodes.mine(20)
+
+    def limited(*args: Any, at_block: int, **named: Any) -> CoinsReceived:
+        if at_block < nodes.height:
+            raise ChainError("the node is limiting our rate")
+        return own(*args, at_block=at_block, **named)
+
+    nodes.coins_received = limited  # type: ignore[method-assign]
+    clock.forward(seconds=10)
+    discover_due(client=nodes.of, now=clock)
+    assert not Payment.objects.exists()
+    nodes.coins_received = own  # type: ignore[method-assign]
+    clock.forward(minutes=10)
+    discover_due(client=nodes.of, now=clock)
+    assert Payment.objects.select_related("lookup").get().lookup.block_number == paid_at

@@ -1,5 +1,6 @@
 """The native coin that addresses received: their balances in a block, plus everything swept up to that block."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 import pytest
 from eth_utils.address import to_checksum_address
 
-from chains.client import ChainError
+from chains.client import ChainError, StateMissing
 from chains.facts.deposits import CoinsReceived
 from chains.families.evm.client import EvmClient
-from chains.families.evm.deposits.coins import SWEPT, coins_received
+from chains.families.evm.deposits.coins import coins_received, together
+from chains.families.evm.deposits.sweeps import SWEPT, KnownReceipts
 from chains.rpc.json_rpc import Call, RpcFault
 from chains.rpc.nodes import LogLimits
 
@@ -33,7 +35,8 @@ class Node:
     """A node whose block 100 has this hash, balances and sweeps. It returns the logs of at most `widest` blocks
     at once.
 
-    It rejects queries with more than `most` results.
+    It rejects queries for logs with more than `most` results. It has the receipts of its blocks, unless `receipts` is
+    false.
 
     If `overrides` is false, it ignores state overrides. If it is None, it rejects them.
     """
@@ -46,6 +49,15 @@ class Node:
     overrides: bool | None = True
     log_limits: LogLimits = field(default_factory=LogLimits)
     calls: list[Call] = field(default_factory=list)
+    receipts: bool = True
+    urls: tuple[str, ...] = ("http://node.invalid",)
+
+    def stream(self, call: Call, convert: Callable[[dict[str, Any]], Any]) -> Any:
+        self.calls.append(call)
+        if not self.receipts:
+            return RpcFault(-32601, "the method does not exist")
+        sent = [log for log in self.sweeps if log["blockNumber"] == call[1][0]]
+        return [convert({"logs": [convert(log)], "blockHash": self.hashes[0]}) for log in sent]
 
     def batch(
         self, calls: Sequence[Call], read: Callable[[list[Any]], Any], *, isolating: bool = False
@@ -82,9 +94,17 @@ class Node:
         return faults[0] if faults else "0x" + "".join(f"{int(each, 16):064x}" for each in balances)
 
 
-def received(node: Node, *, since: int = 1) -> dict[str, int]:
+def read(node: Node, addresses: Sequence[str], known: KnownReceipts, since: int = 1) -> CoinsReceived:
     asked: Any = node
-    return dict(coins_received(asked, [FIRST, SECOND], since_block=since, at_block=100).amounts)
+    return together(coins_received(asked, addresses, since_block=since, at_block=100, known=known))
+
+
+def received(node: Node, *, since: int = 1, known: KnownReceipts | None = None) -> dict[str, int]:
+    return dict(read(node, [FIRST, SECOND], known or KnownReceipts(), since).amounts)
+
+
+def methods(node: Node) -> Counter[str]:
+    return Counter(method for method, _ in node.calls)
 
 
 def test_balance_and_sweeps_are_received() -> None:
@@ -119,6 +139,39 @@ def test_thousands_of_sweeps_in_a_block_hide_no_other_address() -> None:
     assert received(node) == {FIRST: 7, SECOND: 3}
 
 
+def flooded(**more: Any) -> Node:
+    """A node with a real sweep of 10, and 20 sweeps of nothing in the same block."""
+    spam = [swept(50, FIRST, 0)] * 20
+    return Node(sweeps=[swept(50, FIRST, 10), *spam, swept(50, SECOND, 3)], most=10, **more)
+
+
+def test_empty_sweeps_hide_no_real_sweep_of_their_block() -> None:
+    node, known = flooded(), KnownReceipts()
+    assert received(node, known=known) == {FIRST: 15, SECOND: 3}
+    assert methods(node)["eth_getLogs"] < 25
+    assert received(node, known=known) == {FIRST: 15, SECOND: 3}
+    assert methods(node)["eth_getBlockReceipts"] == 1
+
+
+def test_full_ranges_follow_a_block_with_empty_sweeps() -> None:
+    node = flooded(widest=10)
+    node.log_limits.blocks.failed(20)
+    received(node)
+    after = [call[1][0] for call in node.calls if call[0] == "eth_getLogs"][-5:]
+    assert {int(each["toBlock"], 16) - int(each["fromBlock"], 16) for each in after} == {9}
+
+
+def test_sweeps_that_no_one_returns_never_count_as_zero() -> None:
+    assert received(flooded(receipts=False)) == {SECOND: 3}
+    assert agreed(flooded(receipts=False), Node(), Node()).amounts == {FIRST: 5, SECOND: 0}
+
+
+def test_nodes_with_other_limits_agree_on_sweeps() -> None:
+    assert agreed(flooded(), replace(flooded(), most=1000), Node(hashes=[""])).amounts[FIRST] == 15
+    of_two = agreed(flooded(), flooded(receipts=False), Node(hashes=[""]))
+    assert (of_two.amounts, of_two.swept) == ({SECOND: 3}, {})
+
+
 def test_block_reorganised_meanwhile_is_not_read() -> None:
     with pytest.raises(ChainError, match="block 100 was reorganised"):
         received(Node(hashes=[HASH, OTHER_HASH]))
@@ -149,6 +202,9 @@ class Nodes:
     def each(self) -> Sequence[Node]:
         return self.nodes
 
+    def health(self) -> Sequence[Any]:
+        return ()
+
     def seconds_until_ready(self) -> float:
         return 1.0
 
@@ -157,24 +213,22 @@ class Nodes:
 def test_node_without_state_overrides_reads_each_balance(overrides: bool | None) -> None:
     node = Node(balances={FIRST: "0x7", SECOND: "0x3"}, overrides=overrides)
     assert received(node) == {FIRST: 7, SECOND: 3}
-    methods = [method for method, _ in node.calls]
-    assert methods.count("eth_call") == 1
-    assert methods.count("eth_getBalance") == (0 if overrides else 2)
+    assert methods(node)["eth_call"] == 1
+    assert methods(node)["eth_getBalance"] == (0 if overrides else 2)
 
 
 def test_ten_thousand_balances_are_read_in_one_round_trip() -> None:
     addresses = [to_checksum_address(f"0x{number:040x}") for number in range(2**100, 2**100 + 10_000)]
     node = Node(balances=dict.fromkeys(addresses, "0x1"))
-    asked: Any = node
-    read = coins_received(asked, addresses, since_block=1, at_block=100)
-    assert sum(read.amounts.values()) == 10_000
+    assert sum(read(node, addresses, KnownReceipts()).amounts.values()) == 10_000
     assert [method for method, _ in node.calls].count("eth_call") == 10
     assert len(node.calls) <= 10 + 20 + 2  # calls, sweep queries, block before and after
 
 
 def agreed(*nodes: Node) -> CoinsReceived:
     client = EvmClient(["http://node.invalid"], 1)
-    client._rpc = Nodes(nodes)  # type: ignore[assignment]
+    named = [replace(node, urls=(f"http://{place}.invalid",)) for place, node in enumerate(nodes)]
+    client._rpc = Nodes(named)  # type: ignore[assignment]
     return client.coins_received([FIRST, SECOND], since_block=1, at_block=100)
 
 
@@ -188,5 +242,22 @@ def test_amounts_of_two_nodes_that_agree_count() -> None:
 
 @pytest.mark.parametrize("other", [RICH, Node(hashes=[OTHER_HASH]), Node(hashes=[""])])
 def test_amounts_of_one_node_do_not_count(other: Node) -> None:
-    with pytest.raises(ChainError):
-        agreed(Node(), replace(other), Node(balances={FIRST: "0x7", SECOND: "0x0"}))
+    found = agreed(Node(), replace(other), Node(balances={FIRST: "0x7", SECOND: "0x0"}))
+    assert found.amounts == {SECOND: 0}
+
+
+def test_nodes_that_agree_on_no_address_report_nothing() -> None:
+    with pytest.raises(ChainError, match="did not agree"):
+        agreed(Node(), Node(hashes=[OTHER_HASH]), Node(balances={FIRST: "0x7", SECOND: "0x1"}))
+
+
+LIMITED = RpcFault(-32005, "rate limit exceeded")
+
+
+def test_only_nodes_without_limits_report_missing_state() -> None:
+    gone, limited = (Node(balances={FIRST: fault, SECOND: fault}) for fault in (STATE_IS_GONE, LIMITED))
+    with pytest.raises(StateMissing):
+        agreed(gone, gone, gone)
+    with pytest.raises(ChainError) as raised:
+        agreed(limited, gone, gone)
+    assert not isinstance(raised.value, StateMissing)
