@@ -181,9 +181,11 @@ class Relay(models.Model):
     - `hashes`: the hashes of all signed transactions, the current one last.
     - `raw`, `unsigned`: the bytes (hex, on Solana base64) and the content of the current transaction.
     - `signed_at`, `sent_at`: when the current transaction was signed, and when it was last sent.
-    - `ended_at`: when the mined transaction had the depth that the chain requires.
+    - `ended_at`: when the mined transaction had the depth that the chain requires. Null again if a deeper
+      reorganisation removes the transaction.
     - `succeeded`, `fee`: the mined transaction's result and fee, in base units of the native coin. Null if someone
-      else sent it with the account's key. A failure is stored before the block is deep.
+      else sent it with the account's key. A failure is stored before the block is deep. After a reorganisation,
+      both stay until the transaction ends again.
     """
 
     account = models.ForeignKey(GasAccount, on_delete=models.PROTECT, related_name="relays", db_index=False)

@@ -160,7 +160,8 @@ class Pass(ABC):
             Relay.objects.filter(pk=relay.pk).update(ended_at=self._now(), succeeded=succeeded, fee=fee)
             if relay.authorization is not None:
                 settle_cost(relay.authorization)
-        metrics.count_ended(self._chain, succeeded=succeeded, fee=fee)
+        if relay.fee is None:  # else it ended before, and was then reorganised away
+            metrics.count_ended(self._chain, succeeded=succeeded, fee=fee)
 
     def _send(self, relay: Relay) -> bool:
         """Send the stored bytes. Return True if a node may have accepted them."""

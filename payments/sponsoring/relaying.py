@@ -10,7 +10,7 @@ Only one worker at a time leases the account's row. So no nonce is left out, and
 
 A transaction ends when its nonce was used in a block that is as deep as the chain requires. If the transaction
 failed, a new one is sent for its authorization. This happens only if a simulation succeeds, the budget has room and
-the payer is not barred.
+the payer is not barred. If a deep reorganisation removes a transaction that ended, the same bytes are sent again.
 
 Solana has no nonces. There, the account only adds its signature to the payer's transaction (see `cosigned`).
 """
@@ -34,7 +34,7 @@ from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
 from payments.evaluation.verdicts import Finality
-from payments.models import Authorization, GasAccount, PaymentRequest, Relay
+from payments.models import Authorization, GasAccount, Payment, PaymentRequest, Relay
 from payments.requests.lifecycle import lock_request
 from payments.sponsoring import budgets, terms
 from payments.sponsoring.cosigned import CosignedPass
@@ -118,6 +118,7 @@ class _Pass(Pass):
         """Do what is due. Return the columns to store in the account. Raises ChainError."""
         mined = self._client.transaction_counts([self._account.address])[self._account.address]
         self._mined = mined
+        self._reopen_removed(mined)
         self._end_mined(mined)
         balance = self._client.balances(self._account.address, [""]).get("")
         waiting = [relay for relay in self._under_way() if _place(relay) >= mined]
@@ -127,6 +128,27 @@ class _Pass(Pass):
                     self._push(relay)
         self._relay_next(waiting, MAX_WAITING - len(waiting))
         return {"balance": balance, "looked_at": self._now()}
+
+    def _reopen_removed(self, mined: int) -> None:
+        """Reopen ended transactions that a reorganisation removed. They are sent again, because nodes mine no later
+        nonce without them.
+
+        A node that lags reports too low a number of mined transactions. So a transaction that is in a block stays
+        ended. `fee` stays stored, so that the transaction is counted once when it ends again.
+        """
+        ended = Relay.objects.filter(account=self._account, ended_at__isnull=False, nonce__gte=mined)
+        relays = list(ended.order_by("nonce")[:MAX_WAITING])
+        if not relays:
+            return
+        snapshot = self._client.look_up(
+            sorted({hash_ for relay in relays for hash_ in relay.hashes}), with_finality=False
+        )
+        removed = [relay for relay in relays if not _may_be_mined(relay, snapshot)]
+        with transaction.atomic():
+            self._require_lease()
+            Relay.objects.filter(pk__in=[relay.pk for relay in removed]).update(ended_at=None)
+        for relay in removed:
+            logger.warning("nonce %d of %s was reorganised away", relay.nonce, self._account)
 
     # --- mined transactions -----------------------------------------------------------------------------------------
 
@@ -215,7 +237,7 @@ class _Pass(Pass):
         with transaction.atomic():
             request = lock_request(authorization.request_id) if authorization is not None else None
             self._require_lease()
-            is_needed = request is not None and _is_needed(authorization, request)
+            is_needed = request is not None and self._is_needed(relay, request)
             may_be_empty = not is_needed or self._holds_up_others(relay)
             possible = list(zip(raised, costs, strict=True))[0 if is_needed else 1 : 2 if may_be_empty else 1]
             fits = partial(self._reserve, authorization, request)
@@ -241,8 +263,27 @@ class _Pass(Pass):
         """Whether the transfer is not needed any more, and no node has accepted it yet."""
         authorization = relay.authorization
         is_empty = relay.unsigned.get("to") == self._account.address
-        is_needed = authorization is not None and _is_needed(authorization, authorization.request)
+        is_needed = authorization is not None and self._is_needed(relay, authorization.request)
         return relay.sent_at is None and not is_empty and not is_needed
+
+    def _is_needed(self, relay: Relay, request: PaymentRequest) -> bool:
+        """Whether the transfer pays the unpaid rest, or money that a reorganisation removed.
+
+        The transfer may have completed its payment before the reorganisation. Until the finality check finds out, the
+        payment is not `reorged`.
+        """
+        authorization = relay.authorization
+        if authorization is None:
+            return False
+        if authorization.ended_at is None and pays_what_remains(authorization, request):
+            return True
+        payment, ends_at = authorization.payment, authorization.ends_at
+        is_valid = ends_at is not None and ends_at > self._now()
+        if payment is None or payment.status != Payment.Status.COMPLETED or not is_valid:
+            return False
+        paid = request.amount_paid - request.amount_reorged
+        is_unpaid = payment.reorged and paid + authorization.amount <= request.amount
+        return is_unpaid or (not payment.reorged and payment.own_hash in relay.hashes)
 
     def _holds_up_others(self, relay: Relay) -> bool:
         later = Relay.objects.filter(account=self._account, ended_at__isnull=True, nonce__gt=relay.nonce)
@@ -327,14 +368,16 @@ def _place(relay: Relay) -> int:
     return relay.nonce
 
 
-def _is_needed(authorization: Authorization | None, request: PaymentRequest) -> bool:
-    is_live = authorization is not None and authorization.ended_at is None
-    return is_live and pays_what_remains(authorization, request)
+def _may_be_mined(relay: Relay, snapshot: Snapshot) -> bool:
+    facts = [snapshot.transactions.get(hash_) for hash_ in relay.hashes]
+    is_mined = any(each is not None and each.block is not None for each in facts)
+    return is_mined or not snapshot.contradicted.isdisjoint(relay.hashes)
 
 
 def _spent(authorization: Authorization) -> int:
     """Return the total cost of the authorization's earlier, failed transactions."""
-    return int(Relay.objects.filter(authorization=authorization).aggregate(total=Sum("fee"))["total"] or 0)
+    ended = Relay.objects.filter(authorization=authorization, ended_at__isnull=False)
+    return int(ended.aggregate(total=Sum("fee"))["total"] or 0)
 
 
 def _fees(unsigned: dict[str, Any]) -> dict[str, Any]:

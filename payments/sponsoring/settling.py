@@ -215,8 +215,9 @@ def _settle_cosigned(
 
 
 def _is_completed(authorization: Authorization) -> bool:
+    """Whether the payment is completed. If a reorganisation removed its block, the authorization can be used again."""
     payment = authorization.payment
-    return payment is not None and payment.status == Payment.Status.COMPLETED
+    return payment is not None and payment.status == Payment.Status.COMPLETED and not payment.reorged
 
 
 def _is_timed_out(authorization: Authorization, now: datetime) -> bool:
@@ -267,9 +268,12 @@ def _end(
             return False
         if code is not None and stored.payment is not None:
             fail(stored.payment, request, code, now)
-        # A dead authorization can come back only by a reorganisation that is deeper than the required depth.
+        # A dead authorization can come back only by a reorganisation that is deeper than the required depth. While a
+        # payment is `reorged`, another such reorganisation may change which transaction used the authorization.
         is_recent = now < stored.created_at + CHECKED_FOR
-        may_return = code == FailureCode.AUTHORIZATION_EXPIRED and hash_ != "" and is_recent
+        is_reorged = stored.payment is not None and stored.payment.reorged
+        is_unsure = is_reorged or code == FailureCode.AUTHORIZATION_EXPIRED
+        may_return = is_unsure and hash_ != "" and is_recent
         Authorization.objects.filter(pk=stored.pk).update(
             ended_at=stored.ended_at or now, next_check_at=now + PAUSE_DEAD if may_return else None, **FREE
         )

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from chains.client import ChainClient, TransactionFacts
@@ -19,15 +18,16 @@ from payments.requests.new_payments import create_payment
 from payments.requests.transitions import move_payment, note
 from payments.sponsoring.terms import rules_of
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
-from payments.verification.reopening import is_given_up, reopen
+from payments.verification.reopening import GIVEN_UP, reopen
 from payments.verification.replacements import continuing_columns
 
 FOUND = "Found on the network by the payer's authorization."
-_UNDONE_BY_USE = (
+# After these failures, the same transaction can still pay. After any other failure, only another transaction can.
+_UNDONE_BY_USE = GIVEN_UP | {
     FailureCode.AUTHORIZATION_EXPIRED,
     FailureCode.AUTHORIZATION_USED,
-    FailureCode.VERIFICATION_TIMED_OUT,
-)
+    FailureCode.TRANSACTION_REVERTED,
+}
 _SAME = "Another payment has the transaction that used this authorization."
 # A signature is valid for 15 minutes: at most 3,600 blocks on the fastest shipped chain.
 MAX_BLOCKS = 5_000
@@ -121,15 +121,17 @@ def attach(
     is new.
 
     If there is no payment, one is created. If another payment of the request has the transaction already, that
-    payment is returned.
+    payment is returned. A completed payment follows the transaction only if it is `reorged`. The finality check then
+    credits the transaction in place of the removed one.
     """
     with transaction.atomic():
         request = lock_request(authorization.request_id)
         stored = Authorization.objects.select_for_update(of=("self",), no_key=True).get(pk=authorization.pk)
         payment = stored.payment
         own = Payment.objects.filter(request=request, chain=stored.chain_id)
-        named = Q(transaction_hash=transaction_hash) | Q(replaced_hashes__contains=[transaction_hash])
-        same = own.filter(named).exclude(pk=payment.pk if payment else None).first()
+        others = own.exclude(pk=payment.pk if payment else None)
+        current = others.filter(transaction_hash=transaction_hash).first()
+        same = current or others.filter(replaced_hashes__contains=[transaction_hash]).first()
         if payment is None:
             is_new = same is None
             payment = same or create_payment(
@@ -147,22 +149,21 @@ def attach(
                 status_detail=FOUND,
             )
             if same is not None:
-                _check_now(same, now)
+                _check_now(same, transaction_hash, now)
             if Authorization.objects.filter(payment=payment).exists():
                 return payment, False
             Authorization.objects.filter(pk=stored.pk).update(payment=payment)
             return payment, is_new
-        if payment.status == Payment.Status.COMPLETED:
+        if payment.status == Payment.Status.COMPLETED and not payment.reorged:
             return payment, False
-        if payment.transaction_hash == transaction_hash:
-            _reopen(payment)
+        if same is None or payment.transaction_hash == transaction_hash:
+            _follow(payment, transaction_hash, now)
             return payment, False
-        if same is not None:
+        if payment.status != Payment.Status.COMPLETED:
             _absorb(payment, same, now)
-            _check_now(same, now)
-            return same, False
-        _follow(payment, transaction_hash, now)
-        return payment, False
+            same.refresh_from_db()
+        _check_now(same, transaction_hash, now)
+        return same, False
 
 
 def may_use_authorization(request: PaymentRequest) -> bool:
@@ -183,15 +184,19 @@ def payment_by_authorization(request: PaymentRequest, facts: TransactionFacts | 
 
 
 def follow(payment: Payment, transaction_hash: str, now: datetime) -> None:
-    """From now on, look up this transaction for the open payment. The request must be locked."""
+    """From now on, look up this transaction for the payment. The request must be locked.
+
+    The payment must be open, reopened afterwards, or completed and `reorged`.
+    """
     columns = continuing_columns(payment, transaction_hash)
     columns["replaced_hashes"] = [each for each in columns["replaced_hashes"] if each]
+    due = "finality_check_at" if payment.status == Payment.Status.COMPLETED else "next_check_at"
     # Write the lookup first, since workers lock the lookup before the payment.
     Lookup.objects.filter(of_payment=payment).update(
         transaction_hash=transaction_hash,
         first_block_time=None,
         first_block_number=None,
-        next_check_at=now,
+        **{due: now},
         **FREE,
     )
     Payment.objects.filter(pk=payment.pk).update(**columns)
@@ -199,23 +204,22 @@ def follow(payment: Payment, transaction_hash: str, now: datetime) -> None:
 
 
 def _follow(payment: Payment, transaction_hash: str, now: datetime) -> None:
-    follow(payment, transaction_hash, now)
-    note(payment, f"{transaction_hash} used the authorization", actor="sponsoring")
-    payment.refresh_from_db()
-    _reopen(payment)
-
-
-def _reopen(payment: Payment) -> None:
-    """If the payment failed because its authorization seemed dead or its use was not found in time, verify it again."""
-    if payment.status == Payment.Status.FAILED and payment.failure_code in _UNDONE_BY_USE:
+    """Let the payment follow this transaction, which moved the money. If the payment failed, verify it again."""
+    is_other = payment.transaction_hash != transaction_hash
+    if is_other:
+        follow(payment, transaction_hash, now)
+        note(payment, f"{transaction_hash} used the authorization", actor="sponsoring")
+        payment.refresh_from_db()
+    if payment.status == Payment.Status.FAILED and (is_other or payment.failure_code in _UNDONE_BY_USE):
         reopen(payment, actor="sponsoring", reason="the authorization was used after all")
 
 
-def _check_now(payment: Payment, now: datetime) -> None:
-    """Verify a payment now. The payment's hash was submitted before the nodes knew the transaction."""
-    if is_given_up(payment):
-        reopen(payment, actor="sponsoring", reason="found on the network")
-    elif payment.is_open:
+def _check_now(payment: Payment, transaction_hash: str, now: datetime) -> None:
+    """Verify a payment now, by this transaction. Its hash was submitted before the nodes knew the transaction."""
+    if payment.status == Payment.Status.COMPLETED and not payment.reorged:
+        return
+    _follow(payment, transaction_hash, now)
+    if payment.is_open:
         Lookup.objects.filter(of_payment=payment, next_check_at__gt=now).update(next_check_at=now)
         notify(Channel.PAYMENTS, str(payment.chain_id))
 

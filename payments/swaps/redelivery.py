@@ -17,15 +17,14 @@ from django.db.models import QuerySet
 from chains.client import ChainClient, ChainError
 from chains.models import Chain
 from config.due_work.leases import FREE
-from payments.evaluation.verdicts import Finality, Paid, evaluate
-from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Swap, delivery_of
+from payments.evaluation.verdicts import Finality
+from payments.models import Lookup, Payment, Swap, delivery_of
 from payments.requests.lifecycle import lock_request
 from payments.swaps.status import Delivered
 from payments.verification.columns import block_columns
-from payments.verification.consumption import plan_credits, store_credits
-from payments.verification.evidence import collect_evidence
 from payments.verification.finality import PAUSE, clear_reorged, next_check_of_reorged
-from payments.verification.quote_evidence import pinned_contracts, quotes_of
+from payments.verification.quote_evidence import pinned_contracts
+from payments.verification.recrediting import paying_transfers, replace_credit
 
 logger = logging.getLogger(__name__)
 
@@ -73,32 +72,20 @@ def _credit(
     if hash_ in snapshot.contradicted:
         return False
     facts = snapshot.transactions.get(hash_)
-    inputs = collect_evidence([again], chain, snapshot, quotes_of({payment.request_id}, chain))
-    verdict = evaluate(inputs[payment.pk].terms, chain.pk, facts, snapshot.head, finality)
-    if not isinstance(verdict, Paid) or facts is None or facts.block is None:
+    transfers = paying_transfers(again, snapshot, finality)
+    if not transfers or facts is None or facts.block is None:
         return False
     with transaction.atomic():
         request = lock_request(payment.request_id)
         current = Payment.objects.get(pk=payment.pk)
         if not (current.reorged and _held(payment, claim_id).select_for_update(no_key=True).exists()):
             return False
-        credit = plan_credits([(again, verdict.bound.transfers)])[payment.pk]
-        paid = request.amount_paid + credit.received - (current.amount_received or 0)
-        if not credit.received:
+        # If the first delivery is mined again, or this one pays less, the merchant can accept it.
+        if not replace_credit(request, again, transfers):
             return False
-        if request.status == PaymentRequest.Status.COMPLETED and paid < request.amount:
-            # A completed request must stay paid in full. So the payment stays `reorged`, and the merchant can accept
-            # the new delivery.
-            logger.error("payment %s: its swap was delivered again, by %s, but with less", payment.pk, hash_)
-            return False
-        # Release the first delivery, which has paid nothing. If it is mined again, the merchant can accept it.
-        ConsumedTransfer.objects.filter(payment=payment).delete()
-        store_credits([credit])
         Lookup.objects.filter(pk=lookup.pk).update(
             transaction_hash=hash_, finality_check_at=now + PAUSE, **block_columns(facts.block), **FREE
         )
-        Payment.objects.filter(pk=payment.pk).update(amount_received=credit.received)
-        PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=paid)
         Swap.objects.filter(pk=payment.pk).update(next_poll_at=None, reported_amount=delivered.amount, **FREE)
         clear_reorged(current)
     logger.warning("payment %s: its swap was delivered again, by %s", payment.pk, hash_)

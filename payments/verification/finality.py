@@ -3,7 +3,8 @@ the result.
 
 If the block of a completed payment was removed, the payment stays completed, because a webhook was sent. The
 payment is flagged, and the operator is alerted. The flag is cleared if the transaction is in the chain again, at
-the required depth.
+the required depth. If another transaction uses the payer's authorization, it is credited in place of the removed one
+(`recrediting`).
 
 If the block of a failed payment was removed, the payment is verified again, without using a retry. A failed payment
 can't be retried once its block is final.
@@ -19,7 +20,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
-from chains.client import ChainClient, ChainError, Head, TransactionFacts
+from chains.client import ChainClient, ChainError, Head, Snapshot, TransactionFacts
 from chains.families import get_client
 from chains.models import Chain
 from config.api.log_context import log_context
@@ -30,12 +31,13 @@ from config.tracing.recording import traced
 from payments.coins.awaiting import awaits_balance
 from payments.coins.lookups import look_up
 from payments.evaluation.verdicts import Finality
-from payments.models import FailureCode, Lookup, Payment, PaymentRequest, Swap
+from payments.models import Authorization, FailureCode, GasAccount, Lookup, Payment, PaymentRequest, Swap
 from payments.requests import events
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import note
-from payments.verification.columns import block_columns
+from payments.verification.columns import block_columns, sender_columns
 from payments.verification.leasing import with_payments
+from payments.verification.recrediting import is_uncredited, paying_transfers, replace_credit
 from payments.verification.reopening import reopen, undo_refund
 
 logger = logging.getLogger(__name__)
@@ -195,6 +197,10 @@ def _check_reorged(
     """Clear the flag if the transaction is in the chain again and deep enough. Otherwise check again later."""
     payment, held = lookup.payment, _held([lookup], claim_id)
     finality = Finality.parse(lookup.chain.confirmations, lookup.chain.confirmations_fallback)
+    if is_uncredited(lookup):
+        if not _credit_again(lookup, facts, head, finality, claim_id, now):
+            held.update(finality_check_at=next_check_of_reorged(payment, now), **FREE)
+        return
     is_back = facts is not None and finality.is_reached(facts, head) and _still_pays(lookup, facts)
     if is_back and facts is not None and facts.block is not None:
         clear_reorged(payment, held, finality_check_at=now + PAUSE, **block_columns(facts.block))
@@ -202,6 +208,34 @@ def _check_reorged(
     reading = _reading_columns(lookup, facts)
     next_check = now + PAUSE if reading else next_check_of_reorged(payment, now)
     held.update(finality_check_at=next_check, **reading, **FREE)
+
+
+def _credit_again(
+    lookup: Lookup,
+    facts: TransactionFacts | None,
+    head: Head,
+    finality: Finality,
+    claim_id: uuid.UUID,
+    now: datetime,
+) -> bool:
+    """The payment follows another transaction now: credit it in place of the removed one. Return False if it doesn't
+    pay, or is not deep enough.
+    """
+    if facts is None or facts.block is None or not finality.is_reached(facts, head):
+        return False
+    transfers = paying_transfers(lookup, Snapshot(head, {lookup.transaction_hash: facts}), finality)
+    held = _held([lookup], claim_id)
+    with transaction.atomic():
+        request = lock_request(lookup.payment.request_id)
+        current = Payment.objects.get(pk=lookup.payment_id)
+        if not (current.reorged and held.select_for_update(no_key=True).exists()):
+            return False
+        if not replace_credit(request, lookup, transfers, sender_columns(current, facts)):
+            return False
+        current.refresh_from_db()
+        clear_reorged(current, held, finality_check_at=now + PAUSE, **block_columns(facts.block))
+    logger.warning("payment %s was paid again, by %s", current.pk, lookup.transaction_hash)
+    return True
 
 
 def _reading_columns(lookup: Lookup, facts: TransactionFacts | None) -> dict[str, Any]:
@@ -278,6 +312,13 @@ def flag_reorged(payment: Payment, held: QuerySet[Lookup] | None = None, now: da
             # Search for the proposal again, since another transaction may execute it and pay the request.
             executed = Lookup.objects.filter(of_payment=payment).exclude(proposal_id="")
             executed.update(proposal_check_at=now, proposal_block=None)
+            # Search for the use of the payer's authorization again, since another transaction may have used it. Send
+            # it again if none has. Lock the gas account first, as `payments.sponsoring` does.
+            signed = Authorization.objects.filter(payment=payment)
+            if signed.exists():
+                idle = GasAccount.objects.filter(chain=payment.chain_id, next_look_at=None)
+                idle.update(next_look_at=now)
+                signed.update(ended_at=None, next_check_at=now, **FREE)
             # Poll the swap's provider again, since it may deliver once more. A swap on one chain has no delivery.
             if not payment.is_simulated:
                 Swap.objects.filter(payment=payment, delivery__isnull=False).update(next_poll_at=now)
