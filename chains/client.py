@@ -396,7 +396,7 @@ class ChainClient(Protocol):
         """
 
     def head(self) -> int:
-        """Return the height of the newest block (on Solana: the newest confirmed slot)."""
+        """Return the newest block (on Solana: the newest confirmed slot); with a quorum, one that two nodes have."""
 
     def block_at(self, moment: datetime) -> int:
         """Return the height of one of the last blocks before `moment`; 0 if no block is earlier. Results are cached."""
@@ -418,13 +418,13 @@ class ChainClient(Protocol):
     ) -> LoggedWords:
         """Return the transactions in which a log of these contracts contains one of `words` (32 bytes each).
 
-        One node's logs are enough, because `look_up` confirms the transactions. Chains that are not searched by block
-        return nothing.
+        With a quorum, two nodes' logs are searched. `look_up` confirms the transactions. Chains that are not searched
+        by block return nothing.
         """
 
     def find_arrivals(self, tokens: Mapping[str, str], *, since_block: int, until_block: int) -> Arrivals:
         """Return the amounts that transactions moved to these recipients.
 
-        `tokens` maps each recipient to one token to search for. One query searches for all recipients. One node's logs
-        are enough, because `look_up` confirms the transactions. Chains that are not searched by block return nothing.
+        `tokens` maps each recipient to one token to search for. One query searches for all recipients. With a quorum,
+        two nodes' logs are searched. `look_up` confirms the transactions. Other chains than EVM return nothing.
         """

@@ -209,6 +209,10 @@ class JsonRpc:
         """Return a client for each available node, in order."""
         return [self._alone(node) for node in self._in_order()]
 
+    def alone(self) -> list["JsonRpc"]:
+        """Return a client for each node, available or not, in order."""
+        return [self._alone(node) for node in self._nodes]
+
     def set_aside(self, error: ChainError) -> None:
         """Start a cooldown for the nodes, because other evidence proved their results wrong."""
         for node in self._nodes:

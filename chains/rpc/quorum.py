@@ -25,6 +25,11 @@ _Key = TypeVar("_Key")
 _Result = TypeVar("_Result")
 
 
+def nodes_needed(rpc: JsonRpc) -> int:
+    """Return the number of nodes that must answer: two if a quorum is required, otherwise one."""
+    return 2 if rpc.size >= NODES_FOR_QUORUM else 1
+
+
 def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], query: Query) -> Snapshot:
     """Return the transactions that the nodes of `rpc` report.
 
@@ -81,7 +86,7 @@ def query_items(
     If a quorum is required, the item is the result on which two nodes agree; otherwise, it is the first node's result.
     Keys without an item are omitted. Raises ChainError if too few nodes sent a usable response.
     """
-    needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
+    needed = nodes_needed(rpc)
     reports: list[Mapping[_Key, _Result]] = []
     failure: ChainError | None = None
     agreed: dict[_Key, _Result] = {}
@@ -106,7 +111,7 @@ def _query_until(
     rpc: JsonRpc, query: Callable[[JsonRpc], _Result], count: Callable[[list[_Result]], int], too_few: str
 ) -> list[_Result]:
     """Query the nodes in turn until `count(results)` reaches the quorum. Return the results."""
-    needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
+    needed = nodes_needed(rpc)
     reports: list[_Result] = []
     failure: ChainError | None = None
     for node in rpc.each():

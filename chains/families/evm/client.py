@@ -99,7 +99,12 @@ class EvmClient(DepositReader):
         return abilities.find(self._rpc, traces=self.can_prove_internal_transfers())
 
     def head(self) -> int:
-        return self._web3.eth.block_number
+        """Return the newest block. On a chain with a quorum, it is the lower of two nodes' newest blocks."""
+
+        def read(results: list[Any]) -> int:
+            return quantity(result_of(results[0]))
+
+        return min(quorum.query_enough(self._rpc, lambda node: node.batch([_HEAD], read)))
 
     def look_up(
         self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
@@ -287,7 +292,7 @@ class EvmClient(DepositReader):
 
     def can_prove_internal_transfers(self) -> bool:
         """Whether traces can prove an inner call's value. On a chain with a quorum, two nodes must support traces."""
-        needed = 2 if self._rpc.size >= quorum.NODES_FOR_QUORUM else 1
+        needed = quorum.nodes_needed(self._rpc)
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
         return sum(1 for _ in islice(offering, needed)) == needed
 
@@ -400,7 +405,7 @@ class EvmClient(DepositReader):
         return quorum.query_until_agreed(self._rpc, lambda node: node.batch(calls, read))
 
     def find_executions(self, wanted: Sequence[Proposal], *, until_block: int) -> ProposalSearch:
-        """Search one node's logs for the executions' events. A quorum then confirms them."""
+        """Search the logs for the executions' events. A quorum then confirms them."""
         search = proposals.Search(wanted, until_block)
         search.run(self._rpc)
         hashes = sorted({hash_ for named in search.candidates.values() for hash_ in named})

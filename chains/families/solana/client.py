@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from chains.client import (
@@ -92,7 +93,16 @@ class SolanaClient:
         self.cosigning = CosigningReader(self._rpc)
         self._fees = FeeBook(clock)
         self._failing = Failing()
-        self._search = ReferenceSearch(self._rpc, lambda hashes: self.look_up(hashes, with_finality=False))
+        self._searches = self._reference_searches()
+
+    def _reference_searches(self) -> Mapping[tuple[str, ...], ReferenceSearch]:
+        """Return the searches by the URLs of their nodes: one search for each node if the cluster has a quorum,
+        because nodes' lists can differ; otherwise one search for all nodes.
+        """
+        look_up = partial(self.look_up, with_finality=False)
+        if quorum.nodes_needed(self._rpc) == 1:
+            return {self._rpc.urls: ReferenceSearch(self._rpc, look_up)}
+        return {node.urls: ReferenceSearch(node, look_up) for node in self._rpc.alone()}
 
     def health(self) -> list[NodeHealth]:
         return self._rpc.health()
@@ -298,7 +308,12 @@ class SolanaClient:
         return is_signed_by_key(address, message, signature)
 
     def head(self) -> int:
-        return self._rpc.batch([("getSlot", [CONFIRMED])], lambda results: whole(result_of(results[0])))
+        """Return the newest confirmed slot. On a cluster with a quorum, it is the lower of two nodes' slots."""
+
+        def read(results: list[Any]) -> int:
+            return whole(result_of(results[0]))
+
+        return min(quorum.query_enough(self._rpc, lambda node: node.batch([("getSlot", [CONFIRMED])], read)))
 
     def block_at(self, moment: datetime) -> int:  # noqa: ARG002 - the interface
         """Return 0, because searches on Solana have no start block: they look up references directly."""
@@ -321,7 +336,14 @@ class SolanaClient:
         """
         start = since_block if since_block and since_block < len(watches) else 0
         end = min(start + _MAX_WATCHES, len(watches))
-        return Discovery(self._search.run(watches[start:end]), end if end < len(watches) else 0)
+        return Discovery(self._find(watches[start:end]), end if end < len(watches) else 0)
+
+    def _find(self, watches: Sequence[Watch]) -> tuple[tuple[bytes, str], ...]:
+        """Return the payments that the search finds; on a cluster with a quorum, what either of two nodes lists."""
+        if (search := self._searches.get(self._rpc.urls)) is not None:
+            return search.run(watches)
+        found = quorum.query_enough(self._rpc, lambda node: self._searches[node.urls].run(watches))
+        return tuple(dict.fromkeys(pair for part in found for pair in part))
 
     def find_in_logs(
         self,

@@ -13,6 +13,7 @@ from chains.client import ChainError
 from chains.facts.searches import LoggedWords
 from chains.families.evm.quantities import address, data_bytes, hash32, quantity
 from chains.families.evm.search.log_queries import check, log_call, logs
+from chains.rpc import quorum
 from chains.rpc.json_rpc import JsonRpc
 
 logger = logging.getLogger(__name__)
@@ -25,26 +26,36 @@ MAX_FOUND = 1000
 def find(
     rpc: JsonRpc, words: Collection[bytes], contracts: Collection[str], first: int, last: int
 ) -> LoggedWords:
-    """Search the blocks from `first` to `last`. Stop earlier if time runs out. Raises ChainError if no node responds.
+    """Search the blocks from `first` to `last`. Stop earlier if time runs out.
 
-    A block whose logs no node returns is skipped, so that a contract with very many logs can't stop the search.
+    On a chain with a quorum, two nodes are queried, and each log that one of them returns counts. A block whose logs
+    too few nodes return is skipped, so that a contract with very many logs can't stop the search. Raises ChainError if
+    too few nodes respond.
     """
+    needed = quorum.nodes_needed(rpc)
     failure: ChainError | None = None
-    skipped: LoggedWords | None = None
+    results: list[LoggedWords] = []
+    skipped: list[LoggedWords] = []
     for node in rpc.each():
+        if len(results) == needed:
+            break
         try:
-            found = _Search(node, words, contracts).run(first, last)
+            results.append(_Search(node, words, contracts).run(first, last))
         except _Unreadable as error:
             failure = error
-            skipped = error.found
+            skipped.append(error.found)
         except ChainError as error:
             failure = error
         else:
-            return found
-    if skipped is not None:
-        logger.error("block %s: no node returns the logs of the pinned contracts", skipped.next_block - 1)
-        return skipped
-    raise failure or ChainError("no node sent a usable response")
+            last = min(last, results[-1].next_block - 1)
+    furthest = sorted(skipped, key=lambda found: found.next_block, reverse=True)[: needed - len(results)]
+    for found in furthest:
+        logger.error("block %s: too few nodes return the logs of the pinned contracts", found.next_block - 1)
+    results += furthest
+    if len(results) < needed:
+        raise failure or ChainError("too few nodes are available", retry_after=rpc.seconds_until_ready())
+    union = dict.fromkeys(pair for result in results for pair in result.found)
+    return LoggedWords(tuple(union), min(result.next_block for result in results))
 
 
 class _Unreadable(ChainError):

@@ -16,7 +16,8 @@ from chains.client import ChainError, SearchLimits, Snapshot, Watch
 from chains.facts.searches import Arrivals
 from chains.families.evm.calls import REFERENCE_BYTES
 from chains.families.evm.quantities import data_bytes, hash32, json_object
-from chains.families.evm.search.log_queries import FoundLog, Region, query
+from chains.families.evm.search.log_queries import FoundLog, Region, query_nodes
+from chains.rpc import quorum
 from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, Unread, UnreadReason, result_of
 
 logger = logging.getLogger(__name__)
@@ -78,9 +79,10 @@ class Search:
         for log in self._wanted():
             moved[log.transaction_hash].add((log.token, log.recipient))
         candidates: dict[str, list[Watch]] = {}
-        for hash_, data in _inputs(rpc, sorted(moved)):
+        for hash_, inputs in _inputs(rpc, sorted(moved)):
             watched = [wanted[pair] for pair in moved[hash_]]
-            carried = _carried(data, set().union(*watched))
+            references: set[bytes] = set().union(*watched)
+            carried: set[bytes] = set().union(*(_carried(data, references) for data in inputs))
             if found := [watches[ref] for watches in watched for ref in sorted(carried) if ref in watches]:
                 candidates[hash_] = found
         return candidates
@@ -98,33 +100,17 @@ class Search:
         yield from (log for log in self._logs if (log.token, log.recipient) in wanted)
 
     def _search_next(self, rpc: JsonRpc, last: int) -> None:
-        """Search as many blocks as the first node accepts. Query the other nodes for the parts that this node can't
-        return.
-        """
+        """Search as many blocks as the nodes accept in one query."""
         tokens = tuple(sorted({watch.token for watch in self._watches}))
         recipients = tuple(sorted({watch.recipient for watch in self._watches}))
-        regions = [Region(self.next_block, last, recipients, tokens)]
-        end: int | None = None
-        failure: ChainError | None = None
-        for node in rpc.each():
-            try:
-                results = [query(node, region) for region in regions]
-            except ChainError as error:
-                failure = error
-                continue
-            self._logs += [log for result in results for log in result.logs]
-            regions = [region for result in results for region in result.unreadable]
-            end = results[0].last if end is None else end
-            if not regions:
-                break
-        if end is None:
-            raise failure or ChainError("no node sent a usable response")
-        for region in regions:
+        found = query_nodes(rpc, Region(self.next_block, last, recipients, tokens))
+        self._logs += found.logs
+        for region in found.unreadable:
             self.unreadable += 1
             logger.error(
                 "block %s: no node returns the transfers to %s", region.first, ", ".join(region.recipients)
             )
-        self.next_block = end + 1
+        self.next_block = found.last + 1
 
     def _stop_at_enough(self, first: int) -> None:
         """Keep whole blocks with up to MAX_TRANSACTIONS in total, but always the first block.
@@ -176,12 +162,23 @@ def find_arrivals(rpc: JsonRpc, tokens: Mapping[str, str], since_block: int, unt
     return Arrivals(search.arrivals(), search.next_block, search.unreadable)
 
 
-def _inputs(rpc: JsonRpc, hashes: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the inputs of the transactions that a node has, one batch at a time."""
+def _inputs(rpc: JsonRpc, hashes: Sequence[str]) -> Iterator[tuple[str, set[bytes]]]:
+    """Yield the inputs of the transactions that a node has, one batch at a time.
+
+    On a chain with a quorum, two nodes are queried. A transaction has two inputs if they disagree.
+    """
     for start in range(0, len(hashes), MAX_BATCH):
         part = hashes[start : start + MAX_BATCH]
-        calls: list[Call] = [("eth_getTransactionByHash", [hash_]) for hash_ in part]
-        yield from rpc.batch(calls, partial(_read_inputs, part), isolating=True).items()
+        inputs: dict[str, set[bytes]] = defaultdict(set)
+        for known in quorum.query_enough(rpc, partial(_query_inputs, part)):
+            for hash_, data in known.items():
+                inputs[hash_].add(data)
+        yield from inputs.items()
+
+
+def _query_inputs(hashes: Sequence[str], node: JsonRpc) -> dict[str, bytes]:
+    calls: list[Call] = [("eth_getTransactionByHash", [hash_]) for hash_ in hashes]
+    return node.batch(calls, partial(_read_inputs, hashes), isolating=True)
 
 
 def _read_inputs(hashes: Sequence[str], results: Sequence[Any]) -> dict[str, bytes]:

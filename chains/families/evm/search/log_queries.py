@@ -7,7 +7,7 @@ this with very many tiny transfers, and must not stop the search for others.
 """
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.abi import TRANSFER_TOPIC
 from chains.families.evm.quantities import address, data_bytes, hash32, quantity, to_hex
+from chains.rpc import quorum
 from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, Unread
 from chains.rpc.nodes import Limiting
 
@@ -72,6 +73,50 @@ class RegionLogs:
 
 class _TooWide(Exception):
     """The node rejects block ranges this large."""
+
+
+def query_nodes(rpc: JsonRpc, region: Region) -> RegionLogs:
+    """Return the logs of the region, or of its first blocks. Query other nodes for the parts that a node can't return.
+
+    On a chain with a quorum, two nodes are queried, and each log that one of them returns counts: a single node can't
+    hide a transfer. Raises ChainError if too few nodes respond.
+    """
+    needed, nodes = quorum.nodes_needed(rpc), rpc.each()
+    if needed > 1:
+        # Both nodes search the same blocks, so the smaller limit applies to both.
+        nodes.sort(key=lambda node: node.log_limits.blocks.size, reverse=True)
+    size = min(node.log_limits.blocks.size for node in nodes[:needed])
+    region = replace(region, last=min(region.last, region.first + size - 1))
+    whole: list[RegionLogs] = []
+    found: Counter[FoundLog] = Counter()
+    lacking: Counter[Region] = Counter()  # how many more nodes must return a part
+    failure: ChainError | None = None
+    for node in nodes:
+        try:
+            if len(whole) < needed:
+                results = [query(node, region)]
+                whole += results
+                region = replace(region, last=results[0].last)
+                lacking.update(results[0].unreadable)
+            else:
+                results = [query(node, part) for part in lacking]
+                lacking -= Counter(
+                    part for part, result in zip(lacking, results, strict=True) if not result.unreadable
+                )
+        except ChainError as error:
+            failure = error
+            continue
+        # A node returns each log once, and a transaction can have equal logs.
+        found |= Counter(log for result in results for log in result.logs)
+        if len(whole) == needed and not lacking:
+            break
+    if len(whole) < needed:
+        raise failure or ChainError("too few nodes are available", retry_after=rpc.seconds_until_ready())
+    logs = tuple(log for log in found.elements() if log.block <= region.last)
+    unreadable = tuple(
+        part for part, missing in lacking.items() if missing == needed and part.last <= region.last
+    )
+    return RegionLogs(region.last, logs, unreadable)
 
 
 def query(node: JsonRpc, region: Region) -> RegionLogs:

@@ -3,7 +3,7 @@
 A Safe logs `ExecutionSuccess` or `ExecutionFailure` itself; its `txHash` is indexed since 1.4.0. An EntryPoint logs
 `UserOperationEvent`. Only logs of the proposal's own account and of the canonical EntryPoints count: anyone can deploy
 a contract that logs the same events. An EntryPoint computes the id from the operation, so its event counts for any
-account. One node's logs show the candidates; `executions` returns those that a lookup confirms.
+account. The logs show the candidates; `executions` returns those that a lookup confirms.
 """
 
 import logging
@@ -22,6 +22,7 @@ from chains.families.evm.transactions.signed_calls import (
     EXECUTION_SUCCESS,
     USER_OPERATION_EVENT,
 )
+from chains.rpc import quorum
 from chains.rpc.json_rpc import Call, JsonRpc
 
 logger = logging.getLogger(__name__)
@@ -47,19 +48,30 @@ class Search:
     """
 
     def __init__(self, proposals: Sequence[Proposal], until: int) -> None:
+        self._proposals = proposals
         self._until = until
         self.candidates: dict[Proposal, list[str]] = defaultdict(list)
         self.next_blocks = {proposal: proposal.first_block for proposal in proposals}
 
     def run(self, rpc: JsonRpc) -> None:
-        """Search with the first node that responds. Raises ChainError if none does."""
-        failure: ChainError | None = None
-        for node in rpc.each():
-            try:
-                return self._run(node)
-            except ChainError as error:
-                failure = error
-        raise failure or ChainError("no node sent a usable response")
+        """Search with one node, or with two on a chain with a quorum: a single node can't hide an execution.
+
+        Raises ChainError if too few nodes respond.
+        """
+        searches = quorum.query_enough(rpc, self._searched)
+        for search in searches:
+            for proposal, hashes in search.candidates.items():
+                known = self.candidates[proposal]
+                known += [hash_ for hash_ in hashes if hash_ not in known]
+        self.next_blocks = {
+            proposal: min(search.next_blocks[proposal] for search in searches) for proposal in self._proposals
+        }
+
+    def _searched(self, node: JsonRpc) -> "Search":
+        """Return a search that one node finished."""
+        search = Search(self._proposals, self._until)
+        search._run(node)
+        return search
 
     def _run(self, node: JsonRpc) -> None:
         """Search in groups of proposals whose next blocks are near each other. The groups nearest to the head come

@@ -4,12 +4,15 @@ A transfer from any sender becomes a payment of the request.
 """
 
 from collections.abc import Callable
+from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
-from payments.discovery.deposits import MAX_FOUND_PAYMENTS
+from payments.discovery.deposits import MAX_FOUND_PAYMENTS, search_for_deposits
 from payments.discovery.search_pass import searched_again
 from payments.models import DepositAddress, DiscoveryCursor, Payment, PaymentRequest, WaitingArrival
+from tests.support.nodes.log_nodes import LogNode, LogNodes
 from tests.support.payments.deposits import KnownTransactions, give_address, moved
 from tests.support.payments.world import Clock, look, submit
 from tests.verifying import discover_due
@@ -140,3 +143,17 @@ def test_chain_without_addresses_is_not_searched(request_for: Make) -> None:
     DepositAddress.objects.update(next_block=5)
     search(chain)
     assert chain.searches == []
+
+
+@pytest.mark.parametrize("liar", [LogNode(height=600), LogNode(height=100, is_down=True)])
+def test_one_node_moves_no_cursor_beyond_the_real_head(request_for: Make, liar: LogNode) -> None:
+    request = request_for()
+    give_address(request, 1)
+    client = LogNodes([liar, LogNode(), LogNode()]).client()
+    now, claim_id = timezone.now(), uuid4()
+    cursor = DiscoveryCursor.objects.create(
+        chain=request.chain, claim_id=claim_id, deposits_next_block=50, deposits_searched_at=now
+    )
+    search_for_deposits(request.chain, client, claim_id=claim_id, now=now)
+    cursor.refresh_from_db()
+    assert cursor.deposits_next_block == 101 - searched_again(request.chain)

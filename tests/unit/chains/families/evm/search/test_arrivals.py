@@ -33,6 +33,7 @@ class Node:
     most: int = 10_000
     log_limits: LogLimits = field(default_factory=LogLimits)
     requests: int = 0
+    size: int = 1
 
     def each(self) -> list["Node"]:
         return [self]

@@ -58,8 +58,15 @@ class Node:
 class Nodes:
     nodes: Sequence[Node]
 
+    @property
+    def size(self) -> int:
+        return len(self.nodes)
+
     def each(self) -> Iterator[Node]:
         yield from self.nodes
+
+    def seconds_until_ready(self) -> float:
+        return 0.0
 
 
 def search(*nodes: Node, first: int = 1, last: int = 50) -> LoggedWords:
@@ -106,6 +113,27 @@ def test_nodes_that_are_down_find_nothing() -> None:
     with pytest.raises(ChainError, match="down"):
         search(Node(is_down=True))
     assert search(Node(is_down=True), Node([log(3, data=WORD)])).next_block == 51
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_logs_that_one_of_three_nodes_hides_are_found(place: int) -> None:
+    nodes = [Node([log(3, data=WORD)]) for _ in range(3)]
+    nodes[place] = Node()
+    assert search(*nodes).found == ((WORD, f"0x{3:064x}"),)
+
+
+def test_search_of_three_nodes_continues_without_one() -> None:
+    sound = [Node([log(3, data=WORD)]) for _ in range(2)]
+    assert search(Node(is_down=True), *sound) == LoggedWords(((WORD, f"0x{3:064x}"),), 51)
+    with pytest.raises(ChainError, match="down"):
+        search(sound[0], Node(is_down=True), Node(is_down=True))
+
+
+def test_block_that_one_of_three_nodes_returns_is_passed() -> None:
+    logs = [log(20, data=WORD)]
+    limited = [Node(logs, broken=frozenset({20})) for _ in range(2)]
+    found = search(limited[0], Node(logs), limited[1])
+    assert found == LoggedWords(((WORD, f"0x{20:064x}"),), 21)
 
 
 @pytest.mark.parametrize(
