@@ -12,6 +12,7 @@ from chains.client import TransactionFacts
 from config.api.errors import ApiError, ErrorCode
 from config.due_work.leases import FREE
 from payments.evaluation.binding import Evidence
+from payments.evaluation.retry_policy import LONGEST_WAIT
 from payments.models import Lookup, Payment, PaymentRequest, delivery_of
 from payments.requests.new_payments import create_payment
 from payments.requests.transitions import move_payment, note
@@ -21,7 +22,6 @@ from payments.swaps import deliveries
 from payments.verification.attempts import outcome_of
 from payments.verification.evidence import EvaluationInput
 from payments.verification.outcomes import Outcome
-from payments.verification.retry_policy import LONGEST_WAIT
 from payments.verification.storing import store
 
 MARK = "Simulated, no money moved."

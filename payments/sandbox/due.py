@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from config.api.log_context import log_context
 from config.due_work.queue import Queue
+from payments.evaluation.retry_policy import is_timed_out
 from payments.models import Lookup, Payment
 from payments.requests.lifecycle import lock_request
 from payments.sandbox.attempts import keep_open, lease
 from payments.sandbox.availability import is_open
 from payments.sandbox.payments import accept, end_abandoned
-from payments.verification.retry_policy import is_timed_out
 
 logger = logging.getLogger(__name__)
 

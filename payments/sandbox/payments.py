@@ -12,6 +12,7 @@ from django.utils import timezone
 from chains.fields import UINT256_MAX
 from config.api.errors import ApiError, ErrorCode
 from payments.evaluation.binding import Evidence
+from payments.evaluation.retry_policy import LONGEST_WAIT, MAX_MISSED_CHECKS
 from payments.evaluation.verdicts import NotYet, evaluate
 from payments.models import Payment, PaymentRequest
 from payments.requests.transitions import note
@@ -20,7 +21,6 @@ from payments.sandbox.attempts import Attempt, create, keep_open, lease, write, 
 from payments.sandbox.outcomes import Outcome
 from payments.verification.columns import NOT_HOLDING, UNKNOWN
 from payments.verification.outcomes import Followed, looked_up_columns, progress_columns, timed_out
-from payments.verification.retry_policy import LONGEST_WAIT, MAX_MISSED_CHECKS
 from payments.verification.storing import store
 
 _EFFECT = "sandbox"

@@ -28,6 +28,7 @@ from config.api.log_context import log_context
 from config.due_work import leases
 from config.due_work.leases import FREE, Lease
 from config.due_work.queue import Queue
+from payments.evaluation.retry_policy import LONGEST_WAIT, is_timed_out
 from payments.evaluation.verdicts import Finality
 from payments.models import Authorization, FailureCode, Lookup, Payment, PaymentRequest, Relay
 from payments.requests.events import record_failed
@@ -37,7 +38,6 @@ from payments.sponsoring.passes import settle_cost
 from payments.sponsoring.relaying import deep_enough
 from payments.sponsoring.uses import attach, find_uses, in_searches
 from payments.verification.outcomes import Failed, failed_columns, failed_lookup
-from payments.verification.retry_policy import LONGEST_WAIT, is_timed_out
 
 logger = logging.getLogger(__name__)
 

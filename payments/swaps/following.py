@@ -24,6 +24,7 @@ from config.due_work import leases
 from config.due_work.leases import Lease
 from config.due_work.queue import Queue
 from config.tracing.recording import traced
+from payments.evaluation import retry_policy
 from payments.models import Payment, Swap
 from payments.providers.base import ProviderDown, RoutingProvider, SwapStatus
 from payments.providers.registry import get_provider, provider_name
@@ -38,7 +39,6 @@ from payments.swaps.status import (
     pause_seconds,
     read_status,
 )
-from payments.verification import retry_policy
 from payments.verification.outcomes import Failed, Postponed
 from payments.verification.storing import store
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from chains.client import TransactionFacts
+from payments.evaluation.retry_policy import MAX_MISSED_CHECKS, is_timed_out, pause_after_miss
 from payments.evaluation.verdicts import SwapStarted
 from payments.models import FailureCode, Lookup, Payment, Quote, swap_of
 from payments.providers.base import SwapStatus
@@ -11,7 +12,6 @@ from payments.requests.lifecycle import UNMINED_HOLD
 from payments.swaps.status import Delivered, Ended, UnderWay, Unproved, shown_status, shown_url
 from payments.verification.columns import block_columns, sender_columns, sighting_columns, swap_columns
 from payments.verification.outcomes import RESPONDED, Failed, Postponed
-from payments.verification.retry_policy import MAX_MISSED_CHECKS, is_timed_out, pause_after_miss
 
 # One confirmation of the customer's transaction is enough: only the delivery is credited.
 _CONFIRMATIONS_OF_SWAP_START = 1

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from chains.client import ChainError, TransactionFacts
 from payments.evaluation.authorized import being_sent, is_undecided
+from payments.evaluation.retry_policy import CHECKS_UNTIL_REPLACED, CHECKS_UNTIL_UNREADABLE
 from payments.evaluation.verdicts import (
     NotFound,
     NotYet,
@@ -36,7 +37,6 @@ from payments.verification.outcomes import (
     waiting,
 )
 from payments.verification.replacements import speeds_up
-from payments.verification.retry_policy import CHECKS_UNTIL_REPLACED, CHECKS_UNTIL_UNREADABLE
 
 _REPLACED = Refused(
     FailureCode.TRANSACTION_REPLACED,

@@ -11,6 +11,13 @@ from typing import Any
 from chains.amounts import display_amount
 from chains.client import ChainError, TransactionFacts
 from config.due_work.leases import FREE
+from payments.evaluation.retry_policy import (
+    MAX_MISSED_CHECKS,
+    is_timed_out,
+    pause_after_miss,
+    pause_after_no_answer,
+    pause_for_confirmations,
+)
 from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused
 from payments.models import FailureCode, Lookup, Payment, PaymentRequest, Quote
 from payments.requests import crediting
@@ -26,13 +33,6 @@ from payments.verification.columns import (
     waiting_columns,
 )
 from payments.verification.evidence import ChainCheck
-from payments.verification.retry_policy import (
-    MAX_MISSED_CHECKS,
-    is_timed_out,
-    pause_after_miss,
-    pause_after_no_answer,
-    pause_for_confirmations,
-)
 
 # The time until a completed or failed payment is first checked for finality.
 FIRST_FINALITY_CHECK = timedelta(minutes=2)

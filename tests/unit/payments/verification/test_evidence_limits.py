@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from chains.models import ChainStatus
+from payments.evaluation.retry_policy import CHECKS_UNTIL_UNREADABLE
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.submission.hashes import retry_payment, submit_hash
-from payments.verification.retry_policy import CHECKS_UNTIL_UNREADABLE
 from tests.support.payments.world import Clock, look
 from tests.threads import at_once
 from tests.verifying import check_finality

@@ -12,9 +12,10 @@ from django.utils import timezone
 
 from chains.models import Token
 from merchants.models import Merchant
+from payments.evaluation import retry_policy
 from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Transition
 from payments.requests.lifecycle import cancel_request, expire_due
-from payments.verification import attempts, retry_policy, storing
+from payments.verification import attempts, storing
 from payments.verification.consumption import Consumption
 from payments.verification.outcomes import Outcome
 from tests.support.payments.rows import assert_one_thing_is_due, change, new_payment
