@@ -44,10 +44,7 @@ def complete_worthy(
     at, late = now(), _late_arrivals(request)
     if not late or not request.can_be_accepted or request.price is None:
         return False
-    # One rate values all late money. So each late arrival must be near it. Otherwise, a tiny payment could give older
-    # money a better rate.
-    first, last = _arrived_at(late[0]), _arrived_at(late[-1])
-    if at - first > LONGEST_DELAY:
+    if at - _arrived_at(late[-1]) > LONGEST_DELAY:
         return False
     try:
         rate = rate_of(request.token, request.price["currency"])
@@ -56,8 +53,7 @@ def complete_worthy(
         own = PaymentRequest.objects.filter(pk=request.pk, late_price_mail_at=request.late_price_mail_at)
         own.update(late_price_mail_at=at + PAUSE_WITHOUT_RATE)
         return True
-    is_of_that_time = all(abs(rate.observed_at - each) <= LONGEST_DELAY for each in (first, last))
-    return is_of_that_time and _complete(request, late, rate, at)
+    return _complete(request, late, rate, at)
 
 
 def _late_arrivals(request: PaymentRequest) -> Sequence[Payment]:
@@ -84,7 +80,7 @@ def _complete(request: PaymentRequest, late: Sequence[Payment], rate: Rate, now:
     with transaction.atomic():
         locked = lock_request(request.pk)
         is_unchanged = [each.pk for each in _late_arrivals(locked)] == [each.pk for each in late]
-        if not (is_unchanged and locked.can_be_accepted and _is_worth_price(locked, rate)):
+        if not (is_unchanged and locked.can_be_accepted and _is_worth_price(locked, late, rate)):
             return False
         payment = late[-1]
         columns = {"completed_at": now, "paid_late": True, "late_price_mail_at": None}
@@ -100,8 +96,14 @@ def _complete(request: PaymentRequest, late: Sequence[Payment], rate: Rate, now:
     return True
 
 
-def _is_worth_price(request: PaymentRequest, rate: Rate) -> bool:
+def _is_worth_price(request: PaymentRequest, late: Sequence[Payment], rate: Rate) -> bool:
+    """Whether the money is worth the price, without late money that arrived at another time than the rate's.
+
+    Otherwise, a tiny payment could give older money a better rate.
+    """
     if request.price is None:
         return False
-    worth = Fraction(request.net, 10**request.token.decimals) * rate.exact
+    of_another_time = [each for each in late if abs(rate.observed_at - _arrived_at(each)) > LONGEST_DELAY]
+    counted = request.net - sum(each.amount_received or 0 for each in of_another_time)
+    worth = Fraction(counted, 10**request.token.decimals) * rate.exact
     return worth >= Fraction(request.price["amount"])

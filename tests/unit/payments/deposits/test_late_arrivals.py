@@ -109,6 +109,13 @@ def test_tiny_late_payment_gives_older_money_no_better_rate(request_: PaymentReq
     assert not Event.objects.filter(type="payment.succeeded").exists()
 
 
+def test_older_dust_does_not_keep_late_money_from_completing(request_: PaymentRequest) -> None:
+    expire(request_, minutes=180)
+    arrive(request_, 1, at=timezone.now() - timedelta(minutes=40))
+    arrive(request_, 10)
+    assert settled(request_, rate(ENOUGH)).status == "completed"
+
+
 @pytest.mark.parametrize("by", ["reference", "payer", "provider"])
 def test_late_payment_of_another_kind_waits_for_the_merchant(request_: PaymentRequest, by: str) -> None:
     arrive(request_, 4, by)
