@@ -165,7 +165,8 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
                 partly, "expires_at", lambda request: request.net > 0 and not request.can_be_accepted
             )
         case Matter.BEYOND_LINK:
-            beyond = requests.filter(pk__in=paid_beyond_limit(requests), completed_at__gte=recent)
+            lately_completed = requests.filter(completed_at__gte=recent)
+            beyond = requests.filter(pk__in=paid_beyond_limit(lately_completed), completed_at__gte=recent)
             return _matching(beyond, "completed_at", lambda request: request.net > 0)
         case Matter.AFTER_PRICE | Matter.UNDECIDED:
             undecided = requests.filter(

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Q, QuerySet
 
 from chains.lookup import find_chain, find_token
 from config.api.errors import ApiError, ErrorCode
@@ -53,21 +53,24 @@ def payments_counts(links: Collection[PaymentLink]) -> dict[str, int]:
 
 
 def paid_beyond_limit(requests: QuerySet[PaymentRequest]) -> list[uuid.UUID]:
-    """Return completed requests that exceed their link's limit: the newest ones of each link of these requests."""
-    of_link = PaymentRequest.objects.filter(COUNTED, payment_link=OuterRef("pk")).order_by()
-    counts = of_link.values("payment_link").annotate(number=Count("pk")).values("number")
-    limited = PaymentLink.objects.filter(
-        Exists(requests.filter(payment_link=OuterRef("pk"))),
-        max_payments__isnull=False,
-        requests_count__gt=F("max_payments"),
+    """Return completed requests that exceed their link's limit: the newest ones of each link.
+
+    It reads the links of the newest of these requests that are completed. So unpaid requests hide nothing.
+    """
+    completed = requests.filter(
+        status=Status.COMPLETED,
+        payment_link__max_payments__isnull=False,
+        payment_link__requests_count__gt=F("payment_link__max_payments"),
     )
-    # Unpaid requests are in `requests_count`, so count the paid ones before the limit on links applies.
-    links = limited.annotate(paid=Subquery(counts)).filter(paid__gt=F("max_payments"))
+    newest = completed.order_by("-completed_at").values_list("payment_link", flat=True)[:_MAX_LINKS]
+    links = list(PaymentLink.objects.filter(pk__in=set(newest)))
+    counts = payments_counts(links)
     beyond: list[uuid.UUID] = []
-    for link in links.order_by("-created_at")[:_MAX_LINKS]:
-        number = link.paid - (link.max_payments or 0)
-        completed = counted_requests([link]).filter(status=Status.COMPLETED)
-        beyond += completed.order_by("-completed_at", "-id").values_list("pk", flat=True)[:number]
+    for link in links:
+        number = counts[link.pk] - (link.max_payments or 0)
+        if number > 0:
+            of_link = counted_requests([link]).filter(status=Status.COMPLETED)
+            beyond += of_link.order_by("-completed_at", "-id").values_list("pk", flat=True)[:number]
     return beyond
 
 
