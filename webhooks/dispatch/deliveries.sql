@@ -7,8 +7,9 @@
 -- many deliveries wait, and no group hides another. In each group, the oldest deliveries are leased first, so the
 -- deliveries in flight are among the first `cap`. `lane_turn` and `turn` count them before the others. This limits a
 -- merchant's deliveries in flight to `cap`, and to `slow_cap` in the slow lane. In the slow lane, first attempts come
--- before retries. If a merchant's endpoint is missing or disabled, deliveries to it are not read. The planner can't
--- estimate `kind.cap`. So it reads the index in order, and doesn't sort all deliveries that wait.
+-- before retries that became due after `patience_began`. Older retries take turns with them. If a merchant's endpoint is
+-- missing or disabled, deliveries to it are not read. The planner can't estimate `kind.cap`. So it reads the index in
+-- order, and doesn't sort all deliveries that wait.
 WITH RECURSIVE owner AS (
     (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
     UNION ALL
@@ -20,7 +21,8 @@ WITH RECURSIVE owner AS (
 first AS (
     SELECT due.*,
            row_number() OVER (PARTITION BY owner.merchant_id, due.is_slow
-                              ORDER BY due.is_free, due.is_retry, due.due_at, due.id) AS lane_turn
+                              ORDER BY due.is_free, due.is_retry AND due.due_at > %(patience_began)s,
+                                       due.due_at, due.id) AS lane_turn
     FROM owner
     LEFT JOIN webhooks_endpoint endpoint ON endpoint.merchant_id = owner.merchant_id
     CROSS JOIN (VALUES (false, %(cap)s::bigint), (true, %(cap)s::bigint)) AS kind (is_retry, cap)

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from webhooks.models import Attempt, Delivery, Endpoint
 
 MAX_IN_FLIGHT_PER_MERCHANT = 5
 MAX_SLOW_IN_FLIGHT_PER_MERCHANT = 1
+# So long, a due retry of the slow lane lets first attempts go before it.
+RETRY_PATIENCE = timedelta(minutes=5)
 _SPARE = 32  # read more candidates than needed, because another worker may lease some of them first
 _WORKER_LOST = "The worker ended before the attempt did."
 
@@ -94,6 +96,7 @@ def claim_due(
         "cap": MAX_IN_FLIGHT_PER_MERCHANT,
         "slow_cap": MAX_SLOW_IN_FLIGHT_PER_MERCHANT,
         "attempts": MAX_ATTEMPTS,
+        "patience_began": now - RETRY_PATIENCE,
         "slow_endpoints": list(slow_endpoints),
         "slow_own_urls": list(slow_own_urls),
         "claim_id": (claim_id := uuid.uuid4()),

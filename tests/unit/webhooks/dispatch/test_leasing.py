@@ -13,7 +13,7 @@ from tests.leases import end_leases
 from tests.support.webhooks.delivering import store_result
 from tests.support.webhooks.fixtures import Clock
 from webhooks.dispatch.http_client import Answer
-from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, Claim, claim_due
+from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, RETRY_PATIENCE, Claim, claim_due
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Delivery, Endpoint, Event
@@ -21,6 +21,7 @@ from webhooks.models import Delivery, Endpoint, Event
 Record = Callable[..., Event]
 DELIVERED = Answer(200, "", "", 12)
 FAILED = Answer(500, "Answered 500.", "", 12)
+SECOND = timedelta(seconds=1)
 
 
 def test_leased_delivery_is_not_claimed_until_its_lease_ends(
@@ -74,6 +75,17 @@ def test_one_merchants_backlog_leaves_room_for_the_others(
     claims += claim_due(limit=20, now=clock.now)
     assert len(claims) == MAX_IN_FLIGHT_PER_MERCHANT + 1
     assert claim_due(limit=20, now=clock.now) == []
+
+
+@pytest.mark.parametrize(("waited", "first"), [(RETRY_PATIENCE - SECOND, "new"), (RETRY_PATIENCE, "retry")])
+def test_retry_of_a_slow_endpoint_waits_five_minutes_at_most(
+    endpoint: Endpoint, record: Record, clock: Clock, waited: timedelta, first: str
+) -> None:
+    retried = record()
+    Delivery.objects.update(is_retry=True, attempts=1, due_at=clock.now - waited)
+    record()
+    [claim] = claim_due(limit=9, now=clock.now, slow_endpoints=[endpoint.merchant_id])
+    assert (claim.event_id == retried.id) == (first == "retry")
 
 
 @pytest.mark.django_db(transaction=True)
