@@ -1,6 +1,7 @@
 """Call the running service thousands of times, with input that its OpenAPI document allows and input that it forbids.
 
-`SCHEMATHESIS_SECONDS` is the duration: 40 by default, 600 for a thorough run.
+`SCHEMATHESIS_EXAMPLES` is the number of random inputs for each operation: 3 by default, 200 for a thorough run. A limit
+on the time would leave operations out on a slow machine.
 """
 
 import json
@@ -20,7 +21,7 @@ from merchants.models import ApiKey, Merchant
 from tests.support.api.served import WALLET, Objects, Service, prepare
 
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
-SECONDS = int(os.environ.get("SCHEMATHESIS_SECONDS", "40"))
+EXAMPLES = os.environ.get("SCHEMATHESIS_EXAMPLES", "3")
 
 
 def with_real_names(schema: dict[str, Any], there: Objects) -> dict[str, Any]:
@@ -76,10 +77,10 @@ def test_running_service_matches_its_description(
             [
                 sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIGURATION),
                 "run", str(description), "--url", service.url, "-H", f"X-API-Key: {api_key[1]}",
-                "--max-time", str(SECONDS), "--no-color",
+                "--max-examples", EXAMPLES, "--no-color",
                 "--report", "ndjson", "--report-dir", str(tmp_path / "report"),
             ],
-            cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS * 2 + 60, check=False,
+            cwd=tmp_path, capture_output=True, text=True, timeout=3600, check=False,
         )  # fmt: skip
     finally:
         service.process.kill()
