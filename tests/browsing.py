@@ -26,7 +26,7 @@ QUIET = (
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 # The time limit for expectations about a page, in milliseconds. It is long, for machines under load.
-PATIENCE = 30_000
+PATIENCE = 60_000
 
 
 @pytest.fixture(scope="session")

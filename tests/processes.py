@@ -84,7 +84,7 @@ def beat(log: Path, **more: str) -> Process:
     )
 
 
-def eventually(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+def eventually(condition: Callable[[], bool], what: str, seconds: float = 180) -> None:
     """Wait until `condition` holds, or fail saying `what` did not happen."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -20,5 +20,5 @@ def test_cancelled_page_redirects_to_the_stored_address(page: Page, shop: Shop, 
     expect(page.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
     # The page redirects only if the request is cancelled while the page is open.
     PaymentRequest.objects.filter(pk=request["id"]).update(status="cancelled")
-    expect(page.get_by_role("heading", name="Your basket")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Your basket")).to_be_visible(timeout=180_000)
     assert page.url.startswith(f"{shop.origin}/basket?")

@@ -28,7 +28,7 @@ def test_readme_commands_create_a_merchant_with_a_key(world: World) -> None:
     program = program.replace(".local/world/settings.sh", str(world.settings))
     program = program.replace(".venv/bin/python", sys.executable)
     done = subprocess.run(
-        ["bash", "-euc", program], cwd=REPOSITORY, capture_output=True, text=True, timeout=120
+        ["bash", "-euc", program], cwd=REPOSITORY, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     _, key = done.stdout.split()

@@ -29,7 +29,7 @@ def test_proof_and_plain_transfer_complete_the_request(world: World, page: Page,
     expect(steps.nth(1)).to_have_attribute("aria-current", "step")
     page.get_by_test_id("demo-wallet-confirm").click()
 
-    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=180_000)
     paid = read_request(world, request)
     assert paid["status"] == "completed"
     assert [payment["bound_by"] for payment in paid["payments"]] == ["payer"]

@@ -48,7 +48,7 @@ def test_price_in_euros_is_shown_first_and_paid_in_tokens(
     picture(page, "priced, review")
     panel.get_by_role("button", name="Pay 27").click()
     page.get_by_test_id("demo-wallet-confirm").click()
-    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=180_000)
     paid = read_request(world, request)
     assert (paid["status"], paid["price"], paid["rate"]) == ("completed", PRICE, request["rate"])
     assert paid["amount_paid"] == request["amount"]

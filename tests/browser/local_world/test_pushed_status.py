@@ -24,7 +24,7 @@ def test_payment_from_elsewhere_is_pushed_to_the_page(world: World, page: Page) 
     body = {"chain_id": request["chain_id"], "transaction_hash": transaction_hash}
     assert requests.post(path, json=body, timeout=10).status_code == 201
 
-    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=180_000)
 
 
 def _call(node: str, method: str, *parameters: Any) -> Any:

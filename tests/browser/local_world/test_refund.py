@@ -52,7 +52,7 @@ def test_partial_refund_arrives_at_the_signed_address(
     panel = connect_demo_wallet(page, request)
     panel.get_by_role("button", name="Pay 2").click()
     page.get_by_test_id("demo-wallet-confirm").click()
-    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=180_000)
     refund = call(world, f"/api/payment-requests/{request['id']}/refunds", amount="5.00")
     assert refund["status"] == "requires_address"
 
@@ -72,7 +72,7 @@ def test_partial_refund_arrives_at_the_signed_address(
     check(page, f"refund, review, {family}")
     panel.get_by_role("button", name="Refund 5.00 USDC").click()
     page.get_by_test_id("demo-wallet-confirm").click()
-    expect(panel.get_by_role("heading", name="Refund complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Refund complete")).to_be_visible(timeout=180_000)
     picture(page, f"refund, complete, {family}")
 
     done = call(world, f"/api/refunds/{refund['id']}")
@@ -120,10 +120,10 @@ def sign_for_address(page: Page, refund: dict[str, Any], address: str) -> None:
     expect(page.locator(".button--primary")).to_have_text(["Sign with Demo Wallet"])
     check(page, f"claim, text to sign, {kind}")
     page.get_by_role("button", name="Sign with Demo Wallet").click()
-    expect(page.get_by_test_id("demo-wallet-message")).to_contain_text(address, timeout=60_000)
+    expect(page.get_by_test_id("demo-wallet-message")).to_contain_text(address, timeout=180_000)
     picture(page, f"claim, signing, {kind}")
     page.get_by_test_id("demo-wallet-confirm").click()
-    expect(page.locator("main.checkout")).to_contain_text("The refund goes to", timeout=60_000)
+    expect(page.locator("main.checkout")).to_contain_text("The refund goes to", timeout=180_000)
 
 
 def check(page: Page, name: str) -> None:

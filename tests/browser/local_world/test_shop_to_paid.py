@@ -35,10 +35,10 @@ def test_shop_order_is_paid_with_the_demo_wallet(world: World, page: Page, troub
     picture(page, "confirming, behind the demo wallet")
     page.get_by_test_id("demo-wallet-confirm").click()
 
-    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=180_000)
     page.wait_for_url(re.compile(re.escape(world.shop) + "/orders/"))
     order = page.get_by_test_id("order")
-    expect(order).to_have_attribute("data-status", "paid", timeout=30_000)
+    expect(order).to_have_attribute("data-status", "paid", timeout=180_000)
     picture(page, "shop, paid")
 
     number = page.url.split("/orders/")[1].split("?")[0]

@@ -54,7 +54,7 @@ def test_solana_payment_completes_the_request(
     picture(page, f"confirming {symbol} on Solana, behind the demo wallet")
     page.get_by_test_id("demo-wallet-confirm").click()
 
-    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=180_000)
     picture(page, f"complete, {symbol} on Solana")
     paid = read_request(world, request)
     assert paid["status"] == "completed"
@@ -77,7 +77,7 @@ def test_solana_proof_and_plain_transfer_complete_it(
     expect(page.get_by_test_id("demo-wallet-amount")).to_have_text("10.50 USDC")
     page.get_by_test_id("demo-wallet-confirm").click()
 
-    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=180_000)
     assert [payment["bound_by"] for payment in read_request(world, request)["payments"]] == ["payer"]
 
 
@@ -96,4 +96,4 @@ def test_review_and_wallet_name_the_same_deposit(world: World, solana: dict[str,
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
     expect(page.get_by_test_id("demo-wallet-window")).to_contain_text("0.00203928 SOL")
     page.get_by_test_id("demo-wallet-confirm").click()
-    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=180_000)

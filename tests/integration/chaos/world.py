@@ -332,7 +332,7 @@ class World:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=900,
             check=False,
         )
         if done.returncode:

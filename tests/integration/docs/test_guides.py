@@ -45,7 +45,7 @@ def _run(program: str, live_server: LiveServer, key: str, token: Token) -> list[
         "no_proxy": "*",
     }
     done = subprocess.run(
-        ["bash", "-euc", program], env={**os.environ, **given}, capture_output=True, text=True, timeout=300
+        ["bash", "-euc", program], env={**os.environ, **given}, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -92,7 +92,7 @@ def test_curl_sample_creates_a_request_and_reads_it(configured: str, settled: di
         env={**os.environ, "WEBHOOK_URL": configured, "no_proxy": "*"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     chains, tokens, endpoint, created, read, sent = [json.loads(line) for line in done.stdout.splitlines()]

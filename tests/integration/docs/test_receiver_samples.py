@@ -130,7 +130,7 @@ def _built_go(program: str, folder: Path) -> list[str]:
     (folder / "go.mod").write_text("module receiver\n\ngo 1.18\n")
     offline = {**os.environ, "GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local"}
     subprocess.run(
-        [program, "build", "-o", "receiver", "."], cwd=folder, env=offline, check=True, timeout=120
+        [program, "build", "-o", "receiver", "."], cwd=folder, env=offline, check=True, timeout=600
     )
     return [str(folder / "receiver")]
 
@@ -155,7 +155,7 @@ def verdicts(name: str, folder: Path) -> dict[str, Any]:
         input=json.dumps([_as_json(case) for case in CASES.values()]),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return dict(zip(CASES, json.loads(done.stdout), strict=True))

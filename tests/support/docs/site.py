@@ -28,7 +28,7 @@ def build(folder: Path, docs: Path = REPOSITORY / "docs") -> "subprocess.Complet
         env={name: value for name, value in os.environ.items() if name != "DOCS_SOURCE_URL"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
 

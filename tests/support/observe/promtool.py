@@ -32,7 +32,7 @@ def promtool() -> str:
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [promtool(), *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=300, check=False
+        [promtool(), *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=900, check=False
     )
 
 

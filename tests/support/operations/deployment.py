@@ -168,7 +168,7 @@ class Deployment:
             env={**self.environment, **more},
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=900,
             check=False,
         )
 

@@ -15,7 +15,7 @@ def output_of(program: str, **environment: str) -> str:
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -41,14 +41,14 @@ def test_old_permission_is_revoked_before_a_new_one(
     panel.get_by_role("button", name=re.compile("^Pay [0-9]")).click()
 
     steps = panel.get_by_role("listitem")
-    expect(steps).to_have_count(3, timeout=60_000)
+    expect(steps).to_have_count(3, timeout=180_000)
     for number, name in enumerate(("Revoke the old permission", "Allow exactly 10.", "Pay 10.")):
         expect(steps.nth(number)).to_contain_text(name)
-        expect(steps.nth(number)).to_have_attribute("aria-current", "step", timeout=60_000)
+        expect(steps.nth(number)).to_have_attribute("aria-current", "step", timeout=180_000)
         picture(page, f"three questions, the {number + 1}. of them")
         page.get_by_test_id("demo-wallet-confirm").click()
 
-    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=180_000)
     assert read_request(world, request_there)["status"] == "completed"
 
 
@@ -77,7 +77,7 @@ def test_wallet_with_batches_shows_one_prompt_for_both(
     expect(wallet.get_by_role("heading")).to_have_text("3 steps, all or none")
     picture(page, "permission and payment in one prompt")
     page.get_by_test_id("demo-wallet-confirm").click()
-    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=180_000)
     paid = read_request(world, request_there)
     assert paid["status"] == "completed"
     [payment] = paid["payments"]

@@ -81,7 +81,7 @@ def test_token_on_one_chain_pays_for_one_on_another(
     picture(page, "approving, behind the demo wallet")
     expect(page.get_by_test_id("demo-wallet-recipient")).to_have_text(spender)
     _confirm(page)
-    expect(steps.nth(1)).to_have_attribute("aria-current", "step", timeout=20_000)
+    expect(steps.nth(1)).to_have_attribute("aria-current", "step", timeout=180_000)
     expect(_wallet(page)).to_contain_text(spender)
     picture(page, "confirming another token, behind the demo wallet")
     _confirm(page)

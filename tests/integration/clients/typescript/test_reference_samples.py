@@ -43,7 +43,7 @@ def test_all_samples_compile_under_the_strictest_rules(package: Path, folder: Pa
     (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "include": ["*.ts"]}))
     done = subprocess.run(
         [str(package / "node_modules" / ".bin" / "tsc"), "-p", str(folder)],
-        env=node.environment(), capture_output=True, text=True, timeout=120,
+        env=node.environment(), capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
 
@@ -63,7 +63,7 @@ def test_each_sample_makes_the_call_it_is_shown_beside(
         env={**node.environment(), "QUITTANCE_API_KEY": KEY, "NO_PROXY": "*"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     for name, server in servers.items():
