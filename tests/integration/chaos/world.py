@@ -36,7 +36,7 @@ STALLED_SECONDS = 4.0
 _FULL = Path("/dev/full")
 _CLOCK = Path(__file__).parent / "clock"
 _STEPS = {"worker 1": "300", "web": "-120"}
-_STARTS_SECONDS = 60.0
+_STARTS_SECONDS = 240.0
 # Platforms send SIGKILL after this time (gunicorn's own grace period is 25 s).
 _STOPS_SECONDS = 30.0
 # At shutdown, Kombu acknowledges a message from a connection that died with Redis. This fails, and the worker

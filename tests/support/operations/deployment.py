@@ -33,7 +33,7 @@ from tests.support.webhooks.receiver import running_receiver
 
 PROCESSES = ("web", "worker 1", "worker 2", "beat", "events")
 NODES = ("LOCAL_RPC_URL", "LOCAL_RPC_URL_2", "LOCAL_RPC_URL_3")
-_STARTS_SECONDS = 90.0
+_STARTS_SECONDS = 300.0
 Found = dict[str, str]
 
 
