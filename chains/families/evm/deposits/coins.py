@@ -18,7 +18,7 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from chains.client import Block, ChainError, StateMissing
-from chains.facts.deposits import CoinsReceived
+from chains.facts.deposits import CoinsReceived, ReceiptTime
 from chains.families.evm.calls import address_word
 from chains.families.evm.deposits.sweeps import KnownReceipts, read_sweeps
 from chains.families.evm.quantities import data_bytes, hash32, json_object, quantity, to_hex
@@ -53,6 +53,7 @@ def coins_received(
     at_block: int,
     stable_block: int = -1,
     known: KnownReceipts,
+    receipts: ReceiptTime | None = None,
 ) -> dict[str, Received]:
     """Return what the addresses had received up to the block `at_block`, from one node.
 
@@ -63,7 +64,9 @@ def coins_received(
     pinned = {"blockHash": block.hash, "requireCanonical": True}
     wanted = list(addresses)
     balances = _balances(node, wanted, pinned)
-    swept = read_sweeps(node, wanted, since_block, at_block, stable_block=stable_block, known=known)
+    swept = read_sweeps(
+        node, wanted, since_block, at_block, stable_block=stable_block, known=known, time=receipts
+    )
     if _block(node, at_block) != block:
         raise ChainError(f"block {at_block} was reorganised while it was read")
     return {
@@ -74,14 +77,21 @@ def coins_received(
 
 
 def coins_swept(
-    node: JsonRpc, addresses: Collection[str], *, since_block: int, until_block: int, known: KnownReceipts
+    node: JsonRpc,
+    addresses: Collection[str],
+    *,
+    since_block: int,
+    until_block: int,
+    known: KnownReceipts,
+    receipts: ReceiptTime | None = None,
 ) -> dict[str, int]:
     """Return what the addresses swept in these blocks, from one node. Raises ChainError.
 
     An address is omitted if the node does not return its sweeps.
     """
+    wanted = list(addresses)
     swept = read_sweeps(
-        node, list(addresses), since_block, until_block, stable_block=until_block, known=known
+        node, wanted, since_block, until_block, stable_block=until_block, known=known, time=receipts
     )
     return {each: swept.total[each] for each in addresses if each not in swept.unreadable}
 
