@@ -9,6 +9,7 @@ This call names the block by its hash (EIP-1898), but a query for logs can only 
 again afterwards: it must still be on the node's chain.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
@@ -35,6 +36,13 @@ _READING_CODE = "0x60005b8036146014578035318152602001600256" + "5b6000f3"
 # Each balance costs 3,000 gas. Nodes allow at least 10 million gas in a call.
 _AT_ONCE = 1000
 _WORD = 32
+# How nodes say that they have pruned the state of a block: geth, Nethermind, Erigon, Besu, Reth and gateways.
+_IS_STATE_MISSING = re.compile(
+    r"missing trie|prun(ed|ing)|historical state|world state|old data not available|reexec|archive (node|state|data)"
+    r"|\bstate\b.*((not|n't|un)\s?(be )?(available|found)|missing|does(n't| not) exist)|no state available"
+    r"|(missing|no) state|proof window",
+    re.IGNORECASE,
+)
 
 
 class Received(NamedTuple):
@@ -132,10 +140,12 @@ def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -
 
 
 def _with_state(result: Any) -> Any:
-    """Return the result of a query for a balance. Raises StateMissing if the node has no state of the block."""
+    """Return the result of a query for a balance. Raises StateMissing if the node has no state of the block, and
+    ChainError for other faults, which may be temporary.
+    """
     if isinstance(result, RpcFault) and is_rate(result):
         raise Limiting("the node is limiting our rate")
-    if isinstance(result, RpcFault):
+    if isinstance(result, RpcFault) and _IS_STATE_MISSING.search(result.message):
         raise StateMissing(f"the node rejected a balance: {result.message}")
     return result_of(result)
 

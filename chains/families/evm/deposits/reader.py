@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from chains.client import Block, ChainError, EvmCall, NodeState, StateMissing
+from chains.client import Block, ChainError, EvmCall, StateMissing
 from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem, ReceiptTime
 from chains.facts.failures import SweepsMissing
 from chains.families.evm.deposits import coins, gas, holdings, rehearsal
@@ -48,10 +48,11 @@ class DepositReader:
             receipts=receipts,
         )
         failures: list[ChainError] = []
-        unreadable = 0
+        asked = unreadable = 0
 
         def noted(node: JsonRpc, some: Collection[str]) -> dict[str, coins.Received]:
-            nonlocal unreadable
+            nonlocal asked, unreadable
+            asked += 1
             try:
                 found = query(node, some)
             except ChainError as error:
@@ -63,12 +64,12 @@ class DepositReader:
         try:
             agreed = quorum.query_items(self._rpc, addresses, noted)
         except StateMissing:
-            # A node that is limiting our rate may still have the state.
+            # A node that failed, or that is in a cooldown, may still have the state.
             other = next((each for each in failures if not isinstance(each, StateMissing)), None)
             if other is not None:
                 raise other from None
-            if any(each.state == NodeState.LIMITING for each in self._rpc.health()):
-                raise ChainError("a node that may have the block's state is limiting our rate") from None
+            if asked < self._rpc.size:
+                raise ChainError("a node that may have the block's state was not queried") from None
             raise
         if not agreed and unreadable >= quorum.nodes_needed(self._rpc):
             raise SweepsMissing("no node returns the sweeps of these addresses")

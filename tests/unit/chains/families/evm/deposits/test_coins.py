@@ -62,6 +62,7 @@ class Node:
     receipts: bool = True
     clock: "Clock | None" = None
     slowness: float = 0.0
+    is_resting: bool = False
     urls: tuple[str, ...] = ("http://node.invalid",)
 
     def stream(self, call: Call, convert: Callable[[dict[str, Any]], Any], *, seconds: float) -> Any:
@@ -283,10 +284,8 @@ class Nodes:
         return len(self.nodes)
 
     def each(self) -> Sequence[Node]:
-        return self.nodes
-
-    def health(self) -> Sequence[Any]:
-        return ()
+        """Return the nodes that are in no cooldown."""
+        return [node for node in self.nodes if not node.is_resting]
 
     def seconds_until_ready(self) -> float:
         return 1.0
@@ -341,13 +340,47 @@ def test_nodes_that_agree_on_no_address_report_nothing() -> None:
         agreed(Node(), Node(hashes=[OTHER_HASH]), Node(balances={FIRST: "0x7", SECOND: "0x1"}))
 
 
-LIMITED = RpcFault(-32005, "rate limit exceeded")
+def failing(message: str, code: int = -32000) -> Node:
+    return Node(balances=dict.fromkeys((FIRST, SECOND), RpcFault(code, message)))
 
 
-def test_only_nodes_without_limits_report_missing_state() -> None:
-    gone, limited = (Node(balances={FIRST: fault, SECOND: fault}) for fault in (STATE_IS_GONE, LIMITED))
+GONE = failing("missing trie node")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "missing trie node 51ab (path ) state 0xab is not available, not found",
+        "historical state 51ab is not available",
+        "required historical state unavailable (reexec=0)",
+        "distance to target block exceeds maximum proof window",
+        "state at block #7 is pruned",
+        "state already pruned",
+        "No state available for block 7",
+        "old data not available due to pruning",
+        "World state unavailable",
+        "state not available for block 7",
+    ],
+)
+def test_nodes_that_pruned_the_state_report_it_as_missing(message: str) -> None:
     with pytest.raises(StateMissing):
-        agreed(gone, gone, gone)
-    with pytest.raises(ChainError) as raised:
-        agreed(limited, gone, gone)
-    assert not isinstance(raised.value, StateMissing)
+        agreed(GONE, failing(message), GONE)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        failing("rate limit exceeded", -32005),
+        failing("header not found"),
+        failing("execution timeout"),
+        failing("project ID request rate exceeded"),
+        failing("daily quota reached"),
+        failing("upstream unavailable"),
+        Node(is_resting=True),
+    ],
+)
+def test_temporary_failure_is_no_missing_state(other: Node) -> None:
+    for nodes in ([Node(), other, GONE], [GONE, other, GONE], [other, GONE, GONE]):
+        with pytest.raises(ChainError) as raised:
+            agreed(*nodes)
+        assert not isinstance(raised.value, StateMissing)
