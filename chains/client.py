@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from chains.facts.authorizations import AuthorizationClient
 from chains.facts.blocks import Block as Block
 from chains.facts.cosigning import CosigningClient
-from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
+from chains.facts.deposits import CoinClient, Deposit, DepositProblem
 from chains.facts.failures import ChainError as ChainError
 from chains.facts.failures import StateMissing as StateMissing
 from chains.facts.nodes import NodeAbilities as NodeAbilities
@@ -223,7 +223,7 @@ class Spending:
     extra_native: int = 0
 
 
-class ChainClient(Protocol):
+class ChainClient(CoinClient, Protocol):
     """A client of one chain. Every method except `health` raises ChainError if no node sends a usable response.
 
     One call of a search method does a limited amount of work. The next call continues at the returned `next_block`.
@@ -341,23 +341,6 @@ class ChainClient(Protocol):
 
     def estimated_gas(self, calls: Sequence[EvmCall]) -> Sequence[int | None]:
         """Return one node's gas estimate for each call, sent by any account. None for a call without an estimate."""
-
-    def coins_received(
-        self, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
-    ) -> CoinsReceived:
-        """Return how much native coin each deposit address had received up to the block `at_block`.
-
-        The amount is the address's balance plus its sweeps since `since_block`. The result's `swept` has the sweeps up
-        to `stable_block`. On a chain with a quorum, two nodes have to return the same block and amounts of an address.
-        An address is omitted if its amount can't be read now; it may have received any amount. Raises ChainError if
-        too few nodes have the block's state, or if no address could be read: StateMissing if the nodes lack nothing
-        but the state.
-        """
-
-    def coins_swept(
-        self, addresses: Sequence[str], *, since_block: int, until_block: int
-    ) -> Mapping[str, int]:
-        """Return how much native coin each address swept in these final blocks. The nodes need no state."""
 
     def blocks(self, heights: Collection[int]) -> Mapping[int, Block]:
         """Return the block at each height. On a chain with a quorum, a block is omitted if only one node reports it."""

@@ -1,8 +1,11 @@
 """Deposit addresses, the reasons not to show an address, and the amounts that arrived."""
 
-from collections.abc import Mapping
+import time
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from chains.facts.blocks import Block
 
@@ -44,3 +47,57 @@ class CoinsReceived:
     block: Block
     amounts: Mapping[str, int]
     swept: Mapping[str, int] = field(default_factory=dict)
+
+
+class ReceiptTime:
+    """How long the reads of one step may spend on blocks whose sweeps have to come from receipts.
+
+    Each node has its own time, so that a slow node leaves the other nodes theirs.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self._left: defaultdict[Hashable, float] = defaultdict(lambda: seconds)
+
+    def left(self, node: Hashable) -> float:
+        return self._left[node]
+
+    def spend(self, node: Hashable, started: float) -> None:
+        """Subtract the time since `started`."""
+        self._left[node] -= self.clock() - started
+
+
+class CoinClient(Protocol):
+    """Reads the native coin that deposit addresses received."""
+
+    def coins_received(
+        self,
+        addresses: Sequence[str],
+        *,
+        since_block: int,
+        at_block: int,
+        stable_block: int = -1,
+        receipts: ReceiptTime | None = None,
+    ) -> CoinsReceived:
+        """Return how much native coin each deposit address had received up to the block `at_block`.
+
+        The amount is the address's balance plus its sweeps since `since_block`. The result's `swept` has the sweeps up
+        to `stable_block`. On a chain with a quorum, two nodes have to return the same block and amounts of an address.
+        An address is omitted if its amount can't be read now; it may have received any amount.
+
+        If nodes reject the query for an address' sweeps in one block, the block's receipts are read instead, but only
+        with `receipts`.
+
+        Raises ChainError if too few nodes have the block's state, or if no address could be read: StateMissing if the
+        nodes lack nothing but the state, and SweepsMissing if no node returns the sweeps of any address.
+        """
+
+    def coins_swept(
+        self,
+        addresses: Sequence[str],
+        *,
+        since_block: int,
+        until_block: int,
+        receipts: ReceiptTime | None = None,
+    ) -> Mapping[str, int]:
+        """Return how much native coin each address swept in these final blocks. The nodes need no state."""

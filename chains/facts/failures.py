@@ -12,3 +12,7 @@ class ChainError(Exception):
 
 class StateMissing(ChainError):
     """No node has the chain's state at this block any more."""
+
+
+class SweepsMissing(ChainError):
+    """No node returns the sweeps of any of these addresses now."""

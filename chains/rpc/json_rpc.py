@@ -169,15 +169,18 @@ class JsonRpc:
                 return meaning
         raise last or ChainError("no node sent a usable response")
 
-    def stream(self, call: Call, convert: Callable[[dict[str, Any]], Any]) -> Any:
+    def stream(
+        self, call: Call, convert: Callable[[dict[str, Any]], Any], *, seconds: float = STREAMED_SECONDS
+    ) -> Any:
         """Send one call to this client's only node, and parse the result as it arrives (see `post_streamed`).
 
-        Raises TooLarge beyond MAX_STREAMED_BYTES, Truncated after STREAMED_SECONDS, and ChainError. None of the three
-        errors counts as a failure of the node.
+        Raises TooLarge beyond MAX_STREAMED_BYTES, Truncated after `seconds`, and ChainError. None of the three errors
+        counts as a failure of the node.
         """
         (node,) = self._nodes
         self._identify(node)
-        limits = Limits(CONNECT_SECONDS, STREAMED_READ_SECONDS, STREAMED_SECONDS, MAX_STREAMED_BYTES)
+        waits = (min(CONNECT_SECONDS, seconds), min(STREAMED_READ_SECONDS, seconds))
+        limits = Limits(*waits, seconds, MAX_STREAMED_BYTES)
         (id_,) = self._new_ids(1)
         with _waiting_for(node):
             return post_streamed(node, id_, call, limits, convert)

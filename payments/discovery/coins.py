@@ -20,7 +20,8 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from chains.client import ChainClient, ChainError, Head, StateMissing
-from chains.facts.deposits import CoinsReceived
+from chains.facts.deposits import CoinsReceived, ReceiptTime
+from chains.facts.failures import SweepsMissing
 from chains.models import Chain
 from config.due_work.leases import FREE
 from payments.coins.lookups import NATIVE, Reading, since_blocks
@@ -44,6 +45,8 @@ OWN_BLOCKS = 2000
 OWN_SECONDS = 10.0
 """A search of single addresses reads this many blocks at a time. After this many seconds, it begins no further read, so
 that its result is stored before its lease ends."""
+RECEIPT_SECONDS = 5.0
+"""A read of single addresses spends at most this long on receipts, for each node."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,10 @@ def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: 
     block_time = timedelta(milliseconds=max(chain.block_time_ms, 1))
     oldest = min(row.shown_at for row in rows)
     since = start_of(position, oldest, client, head=head.latest, block_time=block_time, now=now)
-    found = find(chain, client, rows, head=head, since=since, read_until=cursor.coins_read_block, now=now)
+    try:
+        found = find(chain, client, rows, head=head, since=since, read_until=cursor.coins_read_block, now=now)
+    except SweepsMissing:
+        found = Found(0, {}, since - 1, frozenset(row.pk for row in rows))
     with transaction.atomic():
         moved = {
             "coins_next_block": max(found.final + 1, since),
@@ -150,6 +156,7 @@ def find(
     read_until: int | None,
     now: datetime,
     at: int | None = None,
+    receipts: ReceiptTime | None = None,
 ) -> Found:
     """Record what these addresses received up to the block `at`, or up to the head. Raises ChainError.
 
@@ -158,7 +165,11 @@ def find(
     at_block = head.latest if at is None else at
     final = min(final_height(chain, head), at_block)
     read = client.coins_received(
-        [row.address for row in rows], since_block=since, at_block=at_block, stable_block=final
+        [row.address for row in rows],
+        since_block=since,
+        at_block=at_block,
+        stable_block=final,
+        receipts=receipts,
     )
     unread = frozenset(row.pk for row in rows if row.address not in read.amounts)
     rows = [row for row in rows if row.pk not in unread]
@@ -173,7 +184,7 @@ def find(
         for row in rows
         if readings[row.pk].received > max(sums.get(row.pk, 0), row.waiting_received or 0)
     ]
-    count = _record(ranges, _seen(client, ranges, final), sums)
+    count = _record(ranges, _seen(client, ranges, final, receipts), sums)
     count += _record_waiting(client, [row for row in rows if row.waiting_block is not None], final, now)
     return Found(count, _by_request(rows, read), final, unread)
 
@@ -238,12 +249,16 @@ def _own_step(
     at: int | None,
     now: datetime,
 ) -> Found:
+    time_ = ReceiptTime(RECEIPT_SECONDS)
     try:
-        return find(chain, client, rows, head=head, since=since, read_until=None, now=now, at=at)
+        return find(
+            chain, client, rows, head=head, since=since, read_until=None, now=now, at=at, receipts=time_
+        )
     except StateMissing:
         if at is None:
             raise
-    swept = client.coins_swept([row.address for row in rows], since_block=since, until_block=at)
+    addresses = [row.address for row in rows]
+    swept = client.coins_swept(addresses, since_block=since, until_block=at, receipts=time_)
     known = {row.pk: swept[row.address] for row in rows if row.address in swept}
     return Found(0, known, at, frozenset(row.pk for row in rows if row.pk not in known))
 
@@ -252,7 +267,9 @@ def _by_request(rows: Iterable[DepositAddress], read: CoinsReceived) -> dict[UUI
     return {row.pk: read.swept[row.address] for row in rows if row.address in read.swept}
 
 
-def _seen(client: ChainClient, ranges: Sequence[_Range], final: int) -> dict[UUID, list[Reading]]:
+def _seen(
+    client: ChainClient, ranges: Sequence[_Range], final: int, receipts: ReceiptTime | None
+) -> dict[UUID, list[Reading]]:
     """Return a reading for each arrival, by request id: the balance at the first block that showed the arrival.
 
     If no node has the state of that block any more, a later block is used. The last reading shows as much as the
@@ -262,7 +279,9 @@ def _seen(client: ChainClient, ranges: Sequence[_Range], final: int) -> dict[UUI
     left = list(ranges)
     for step in range(MAX_STEPS):
         is_last = step == MAX_STEPS - 1
-        first = {each.row.pk: each.seen for each in left} if is_last else _first_blocks(client, left, final)
+        first = {each.row.pk: each.seen for each in left}
+        if not is_last:
+            first = _first_blocks(client, left, final, receipts)
         further: list[_Range] = []
         for each in left:
             reading = first[each.row.pk]
@@ -273,7 +292,9 @@ def _seen(client: ChainClient, ranges: Sequence[_Range], final: int) -> dict[UUI
     return steps
 
 
-def _first_blocks(client: ChainClient, ranges: Sequence[_Range], final: int) -> dict[UUID, Reading]:
+def _first_blocks(
+    client: ChainClient, ranges: Sequence[_Range], final: int, receipts: ReceiptTime | None
+) -> dict[UUID, Reading]:
     """Return, for each range, the balance at the first block that shows more than `before`.
 
     The block is found by bisection. Searches with the same next block share a call. The sweeps up to a final block are
@@ -294,6 +315,7 @@ def _first_blocks(client: ChainClient, ranges: Sequence[_Range], final: int) -> 
                     since_block=since,
                     at_block=height,
                     stable_block=height,
+                    receipts=receipts,
                 )
             except StateMissing:
                 # No node has the state of this block any more: continue after it.

@@ -28,7 +28,7 @@ from chains.client import (
     TransferRefused,
     Watch,
 )
-from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
+from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem, ReceiptTime
 from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import Arrivals, LoggedWords
 from chains.families.solana import building
@@ -247,6 +247,7 @@ class SolanaClient:
         since_block: int,  # noqa: ARG002
         at_block: int,  # noqa: ARG002
         stable_block: int = -1,  # noqa: ARG002
+        receipts: ReceiptTime | None = None,  # noqa: ARG002
     ) -> CoinsReceived:
         raise ChainError("this chain has no deposit addresses", permanent=True)
 
@@ -256,6 +257,7 @@ class SolanaClient:
         *,
         since_block: int,  # noqa: ARG002
         until_block: int,  # noqa: ARG002
+        receipts: ReceiptTime | None = None,  # noqa: ARG002
     ) -> dict[str, int]:
         raise ChainError("this chain has no deposit addresses", permanent=True)
 

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from chains.client import Block, ChainError, StateMissing, TransactionFacts, Transfer
-from chains.facts.deposits import CoinsReceived
+from chains.client import Block, StateMissing, TransactionFacts, Transfer
+from chains.facts.deposits import CoinsReceived, ReceiptTime
+from chains.facts.failures import SweepsMissing
 from tests.support.payments.deposits import EXCHANGE, KnownTransactions
 
 ETHER = 10**18
@@ -19,7 +20,7 @@ class CoinChain(KnownTransactions):
     """The chain has one block each second. Its nodes have the state of the last `states` blocks.
 
     `reads` are the blocks at which balances were read, each with the number of addresses. No node returns the sweeps
-    of the `unreadable` addresses.
+    of the `unreadable` addresses, and only receipts have those of the `flooded` addresses.
     """
 
     start: datetime = field(default_factory=lambda: timezone.now() - timedelta(seconds=100))
@@ -30,6 +31,7 @@ class CoinChain(KnownTransactions):
     reads: list[tuple[int, int]] = field(default_factory=list)
     first_logs: list[int] = field(default_factory=list)
     unreadable: set[str] = field(default_factory=set)
+    flooded: set[str] = field(default_factory=set)
     swept_ranges: list[tuple[int, int]] = field(default_factory=list)
 
     def block(self, height: int) -> Block:
@@ -67,27 +69,40 @@ class CoinChain(KnownTransactions):
         }
 
     def coins_received(
-        self, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
+        self,
+        addresses: Sequence[str],
+        *,
+        since_block: int,
+        at_block: int,
+        stable_block: int = -1,
+        receipts: ReceiptTime | None = None,
     ) -> CoinsReceived:
         if not self.height - self.states < at_block <= self.height:
             raise StateMissing("the state is gone")
         self.reads.append((at_block, len(addresses)))
         self.first_logs.append(since_block)
+        readable = self._readable(addresses, receipts)
         swept: Counter[str] = Counter()
         stable: Counter[str] = Counter()
         for block, address, amount in self.sweeps:
-            if since_block <= block <= at_block and address in addresses and address not in self.unreadable:
+            if since_block <= block <= at_block and address in readable:
                 swept[address] += amount
                 stable[address] += amount if block <= stable_block else 0
-        readable = [each for each in addresses if each not in self.unreadable]
         if not readable:
-            raise ChainError("no address could be read")
+            raise SweepsMissing("no address could be read")
         received = {each: self._balance(each, at_block) + swept[each] for each in readable}
         return CoinsReceived(self.block(at_block), received, {k: v for k, v in stable.items() if v})
 
-    def coins_swept(self, addresses: Sequence[str], *, since_block: int, until_block: int) -> dict[str, int]:
+    def coins_swept(
+        self,
+        addresses: Sequence[str],
+        *,
+        since_block: int,
+        until_block: int,
+        receipts: ReceiptTime | None = None,
+    ) -> dict[str, int]:
         self.swept_ranges.append((since_block, until_block))
-        amounts = dict.fromkeys((each for each in addresses if each not in self.unreadable), 0)
+        amounts = dict.fromkeys(self._readable(addresses, receipts), 0)
         for block, address, amount in self.sweeps:
             if since_block <= block <= until_block and address in amounts:
                 amounts[address] += amount
@@ -95,6 +110,10 @@ class CoinChain(KnownTransactions):
 
     def blocks(self, heights: Collection[int]) -> dict[int, Block]:
         return {height: self.block(height) for height in heights if height <= self.height}
+
+    def _readable(self, addresses: Sequence[str], receipts: ReceiptTime | None) -> list[str]:
+        hidden = self.unreadable if receipts else self.unreadable | self.flooded
+        return [each for each in addresses if each not in hidden]
 
     def _balance(self, address: str, at: int) -> int:
         arrived = sum(amount for block, to, amount in self.arrivals if to == address and block <= at)

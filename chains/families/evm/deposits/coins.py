@@ -9,6 +9,7 @@ This call names the block by its hash (EIP-1898), but a query for logs can only 
 again afterwards: it must still be on the node's chain.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from chains.client import Block, ChainError, StateMissing
-from chains.facts.deposits import CoinsReceived
+from chains.facts.deposits import CoinsReceived, ReceiptTime
 from chains.families.evm.calls import address_word
 from chains.families.evm.deposits.sweeps import KnownReceipts, read_sweeps
 from chains.families.evm.quantities import data_bytes, hash32, json_object, quantity, to_hex
@@ -35,6 +36,13 @@ _READING_CODE = "0x60005b8036146014578035318152602001600256" + "5b6000f3"
 # Each balance costs 3,000 gas. Nodes allow at least 10 million gas in a call.
 _AT_ONCE = 1000
 _WORD = 32
+# How nodes say that they have pruned the state of a block: geth, Nethermind, Erigon, Besu, Reth and gateways.
+_IS_STATE_MISSING = re.compile(
+    r"missing trie|prun(ed|ing)|historical state|world state|old data not available|reexec|archive (node|state|data)"
+    r"|\bstate\b.*((not|n't|un)\s?(be )?(available|found)|missing|does(n't| not) exist)|no state available"
+    r"|(missing|no) state|proof window",
+    re.IGNORECASE,
+)
 
 
 class Received(NamedTuple):
@@ -53,6 +61,7 @@ def coins_received(
     at_block: int,
     stable_block: int = -1,
     known: KnownReceipts,
+    receipts: ReceiptTime | None = None,
 ) -> dict[str, Received]:
     """Return what the addresses had received up to the block `at_block`, from one node.
 
@@ -63,7 +72,9 @@ def coins_received(
     pinned = {"blockHash": block.hash, "requireCanonical": True}
     wanted = list(addresses)
     balances = _balances(node, wanted, pinned)
-    swept = read_sweeps(node, wanted, since_block, at_block, stable_block=stable_block, known=known)
+    swept = read_sweeps(
+        node, wanted, since_block, at_block, stable_block=stable_block, known=known, time=receipts
+    )
     if _block(node, at_block) != block:
         raise ChainError(f"block {at_block} was reorganised while it was read")
     return {
@@ -74,14 +85,21 @@ def coins_received(
 
 
 def coins_swept(
-    node: JsonRpc, addresses: Collection[str], *, since_block: int, until_block: int, known: KnownReceipts
+    node: JsonRpc,
+    addresses: Collection[str],
+    *,
+    since_block: int,
+    until_block: int,
+    known: KnownReceipts,
+    receipts: ReceiptTime | None = None,
 ) -> dict[str, int]:
     """Return what the addresses swept in these blocks, from one node. Raises ChainError.
 
     An address is omitted if the node does not return its sweeps.
     """
+    wanted = list(addresses)
     swept = read_sweeps(
-        node, list(addresses), since_block, until_block, stable_block=until_block, known=known
+        node, wanted, since_block, until_block, stable_block=until_block, known=known, time=receipts
     )
     return {each: swept.total[each] for each in addresses if each not in swept.unreadable}
 
@@ -122,10 +140,12 @@ def _balances(node: JsonRpc, addresses: Sequence[str], pinned: dict[str, Any]) -
 
 
 def _with_state(result: Any) -> Any:
-    """Return the result of a query for a balance. Raises StateMissing if the node has no state of the block."""
+    """Return the result of a query for a balance. Raises StateMissing if the node has no state of the block, and
+    ChainError for other faults, which may be temporary.
+    """
     if isinstance(result, RpcFault) and is_rate(result):
         raise Limiting("the node is limiting our rate")
-    if isinstance(result, RpcFault):
+    if isinstance(result, RpcFault) and _IS_STATE_MISSING.search(result.message):
         raise StateMissing(f"the node rejected a balance: {result.message}")
     return result_of(result)
 

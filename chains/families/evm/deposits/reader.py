@@ -3,8 +3,9 @@
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from chains.client import Block, ChainError, EvmCall, NodeState, StateMissing
-from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
+from chains.client import Block, ChainError, EvmCall, StateMissing
+from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem, ReceiptTime
+from chains.facts.failures import SweepsMissing
 from chains.families.evm.deposits import coins, gas, holdings, rehearsal
 from chains.families.evm.deposits.sweeps import KnownReceipts
 from chains.rpc import quorum
@@ -30,7 +31,13 @@ class DepositReader:
         return gas.estimated_gas(self._rpc, calls)
 
     def coins_received(
-        self, addresses: Sequence[str], *, since_block: int, at_block: int, stable_block: int = -1
+        self,
+        addresses: Sequence[str],
+        *,
+        since_block: int,
+        at_block: int,
+        stable_block: int = -1,
+        receipts: ReceiptTime | None = None,
     ) -> CoinsReceived:
         query = partial(
             coins.coins_received,
@@ -38,30 +45,50 @@ class DepositReader:
             at_block=at_block,
             stable_block=stable_block,
             known=self._known_receipts,
+            receipts=receipts,
         )
         failures: list[ChainError] = []
+        asked = unreadable = 0
 
         def noted(node: JsonRpc, some: Collection[str]) -> dict[str, coins.Received]:
+            nonlocal asked, unreadable
+            asked += 1
             try:
-                return query(node, some)
+                found = query(node, some)
             except ChainError as error:
                 failures.append(error)
                 raise
+            unreadable += not found
+            return found
 
         try:
-            return coins.together(quorum.query_items(self._rpc, addresses, noted))
+            agreed = quorum.query_items(self._rpc, addresses, noted)
         except StateMissing:
-            # A node that is limiting our rate may still have the state.
+            # A node that failed, or that is in a cooldown, may still have the state.
             other = next((each for each in failures if not isinstance(each, StateMissing)), None)
             if other is not None:
                 raise other from None
-            if any(each.state == NodeState.LIMITING for each in self._rpc.health()):
-                raise ChainError("a node that may have the block's state is limiting our rate") from None
+            if asked < self._rpc.size:
+                raise ChainError("a node that may have the block's state was not queried") from None
             raise
+        if not agreed and unreadable >= quorum.nodes_needed(self._rpc):
+            raise SweepsMissing("no node returns the sweeps of these addresses")
+        return coins.together(agreed)
 
-    def coins_swept(self, addresses: Sequence[str], *, since_block: int, until_block: int) -> dict[str, int]:
+    def coins_swept(
+        self,
+        addresses: Sequence[str],
+        *,
+        since_block: int,
+        until_block: int,
+        receipts: ReceiptTime | None = None,
+    ) -> dict[str, int]:
         query = partial(
-            coins.coins_swept, since_block=since_block, until_block=until_block, known=self._known_receipts
+            coins.coins_swept,
+            since_block=since_block,
+            until_block=until_block,
+            known=self._known_receipts,
+            receipts=receipts,
         )
         return quorum.query_items(self._rpc, addresses, query)
 

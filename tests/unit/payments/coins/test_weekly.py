@@ -12,7 +12,7 @@ from chains.client import ChainError
 from chains.facts.deposits import CoinsReceived
 from chains.models import Token
 from payments.deposits.looks import look_again, look_now
-from payments.discovery.coins import OWN_BLOCKS, own_search, search_for_coins
+from payments.discovery.coins import OWN_BLOCKS, UNREAD_AGAIN, own_search, search_for_coins
 from payments.models import DepositAddress, DiscoveryCursor, Payment, PaymentRequest
 from payments.submission.hashes import submit_hash
 from tests.support.payments.coins import ETHER, CoinChain
@@ -226,6 +226,35 @@ def test_address_that_no_node_can_read_delays_no_other(
         row.refresh_from_db()
         assert (row.next_block is None, row.swept) == (not is_searching, ETHER // 2)
     assert [each.amount for each in request_.payments.all()] == [ETHER // 2, ETHER // 2]
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_coin_of_a_flooded_address_is_credited_in_the_end(
+    request_: PaymentRequest, request_for: Make, ether: Token, nodes: CoinChain, is_alone: bool
+) -> None:
+    other, clock = request_for("1", ether), Clock()
+    if not is_alone:
+        give_address(other, 2)
+    discover_due(client=nodes.of, now=clock)
+    start = nodes.mine()
+    nodes.pay(request_.deposit_address, ETHER)
+    nodes.sweep(request_.deposit_address)
+    nodes.flooded = {str(request_.deposit_address)}
+    if not is_alone:
+        nodes.pay(other.deposit_address, ETHER)
+    clock.forward(seconds=10)
+    discover_due(client=nodes.of, now=clock)
+    assert not request_.payments.exists()
+    assert other.payments.exists() != is_alone
+    row = DepositAddress.objects.get(pk=request_.pk)
+    assert row.next_block == start
+    assert row.next_look_at is not None
+    assert row.next_look_at <= clock() + UNREAD_AGAIN
+
+    DepositAddress.objects.filter(pk=request_.pk).update(next_look_at=timezone.now())
+    look_again(request_.chain_id, client=nodes.of)
+    payment = request_.payments.select_related("lookup").get()
+    assert (payment.amount, payment.lookup.block_number) == (ETHER, start + 1)
 
 
 def test_search_for_coin_keeps_the_position_of_tokens(
