@@ -194,7 +194,9 @@ class Pass(ABC):
         self._require_lease()
         rows = unsent(self._chain).select_for_update(of=("self",), no_key=True)
         stored = rows.filter(pk=authorization.pk).first()
-        if stored is not None and not pays_what_remains(stored, request):
+        if stored is None:
+            return request, None
+        if not (pays_what_remains(stored, request) or pays_what_was_removed(stored, request)):
             drop_unsent(request, self._now(), actor="sponsoring", message=CHANGED)
             return request, None
         return request, stored
@@ -221,6 +223,14 @@ def pays_what_remains(authorization: Authorization | None, request: PaymentReque
 def settle_cost(authorization: Authorization) -> None:
     """Store the authorization's actual cost, once none of its transactions can be mined any more."""
     relays = list(Relay.objects.filter(authorization=authorization))
+def pays_what_was_removed(authorization: Authorization, request: PaymentRequest) -> bool:
+    """Whether a reorganisation removed the authorization's completed payment, and the request still lacks the money."""
+    payment = authorization.payment
+    if payment is None or payment.status != Payment.Status.COMPLETED or not payment.reorged:
+        return False
+    return request.amount_paid - request.amount_reorged + authorization.amount <= request.amount
+
+
     if any(relay.succeeded is not None and relay.fee is None for relay in relays):
         return  # the receipt doesn't show the whole fee, so the maximum stays reserved
     if all(relay.ended_at is not None for relay in relays):

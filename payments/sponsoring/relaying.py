@@ -38,7 +38,7 @@ from payments.models import Authorization, GasAccount, Payment, PaymentRequest, 
 from payments.requests.lifecycle import lock_request
 from payments.sponsoring import budgets, terms
 from payments.sponsoring.cosigned import CosignedPass
-from payments.sponsoring.passes import LeaseLost, Pass, pays_what_remains, unsent
+from payments.sponsoring.passes import LeaseLost, Pass, pays_what_remains, pays_what_was_removed, unsent
 
 logger = logging.getLogger(__name__)
 
@@ -281,9 +281,8 @@ class _Pass(Pass):
         is_valid = ends_at is not None and ends_at > self._now()
         if payment is None or payment.status != Payment.Status.COMPLETED or not is_valid:
             return False
-        paid = request.amount_paid - request.amount_reorged
-        is_unpaid = payment.reorged and paid + authorization.amount <= request.amount
-        return is_unpaid or (not payment.reorged and payment.own_hash in relay.hashes)
+        is_unnoticed = not payment.reorged and payment.own_hash in relay.hashes
+        return is_unnoticed or pays_what_was_removed(authorization, request)
 
     def _holds_up_others(self, relay: Relay) -> bool:
         later = Relay.objects.filter(account=self._account, ended_at__isnull=True, nonce__gt=relay.nonce)

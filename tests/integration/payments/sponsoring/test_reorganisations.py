@@ -150,6 +150,36 @@ def test_removed_use_returns_and_keeps_its_credit(own_world: SponsoringWorld) ->
 
 
 @pytest.mark.parametrize("code", ["authorization_used", "authorization_expired", "transaction_reverted"])
+def test_unsent_signature_is_sent_after_its_use_is_removed(own_world: SponsoringWorld) -> None:
+    """A stranger's transaction paid before ours was signed. After a deep reorganisation, ours pays."""
+    world, chain = own_world, own_world.chain
+    request = world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    raw, theirs = front_running(world, signature, chain.payer_key, 10**12)
+    chain.send_raw(raw)
+    world.work_until_decided(payment)
+    world.work()
+    assert (payment.transaction_hash, Authorization.objects.get().cost, Relay.objects.exists()) == (
+        theirs,
+        0,
+        False,
+    )
+    remove(world, theirs)
+    for _ in range(CHECKS_BEFORE_ALERT):
+        check_final(world)
+    payment.refresh_from_db()
+    assert payment.reorged
+    for _ in range(3):
+        world.work()
+    check_final(world)
+    payment.refresh_from_db()
+    [ours] = Relay.objects.get().hashes
+    assert (payment.reorged, payment.transaction_hash, payment.replaced_hashes) == (False, ours, [theirs])
+    credited_once(request, ours)
+    assert chain.token_balance(world.token.contract_address, request.recipient_address) == request.amount
+
+
 def test_failed_payment_with_the_same_hash_is_reopened(world: SponsoringWorld, code: str) -> None:
     """The hash was submitted before its broadcast. Its own payment failed before the transaction paid."""
     request = world.request()
