@@ -157,7 +157,10 @@ class Pass(ABC):
     def _end(self, relay: Relay, *, succeeded: bool | None, fee: int | None) -> None:
         with transaction.atomic():
             self._require_lease()
-            Relay.objects.filter(pk=relay.pk).update(ended_at=self._now(), succeeded=succeeded, fee=fee)
+            # A transaction that ended before, and was then reorganised away, has a fee. Nodes that lag don't unset it.
+            is_lost = succeeded is None and relay.fee is not None
+            result = {} if is_lost else {"succeeded": succeeded, "fee": fee}
+            Relay.objects.filter(pk=relay.pk).update(ended_at=self._now(), **result)
             if relay.authorization is not None:
                 settle_cost(relay.authorization)
         if relay.fee is None:  # else it ended before, and was then reorganised away
@@ -220,9 +223,6 @@ def pays_what_remains(authorization: Authorization | None, request: PaymentReque
     return authorization is not None and request.amount_remaining == authorization.amount
 
 
-def settle_cost(authorization: Authorization) -> None:
-    """Store the authorization's actual cost, once none of its transactions can be mined any more."""
-    relays = list(Relay.objects.filter(authorization=authorization))
 def pays_what_was_removed(authorization: Authorization, request: PaymentRequest) -> bool:
     """Whether a reorganisation removed the authorization's completed payment, and the request still lacks the money."""
     payment = authorization.payment
@@ -231,6 +231,9 @@ def pays_what_was_removed(authorization: Authorization, request: PaymentRequest)
     return request.amount_paid - request.amount_reorged + authorization.amount <= request.amount
 
 
+def settle_cost(authorization: Authorization) -> None:
+    """Store the authorization's actual cost, once none of its transactions can be mined any more."""
+    relays = list(Relay.objects.filter(authorization=authorization))
     if any(relay.succeeded is not None and relay.fee is None for relay in relays):
         return  # the receipt doesn't show the whole fee, so the maximum stays reserved
     if all(relay.ended_at is not None for relay in relays):
