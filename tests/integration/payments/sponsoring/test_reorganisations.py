@@ -288,10 +288,12 @@ def test_removed_relay_blocks_no_nonce_without_a_budget(own_world: SponsoringWor
 
 
 def test_node_that_lags_ends_no_reopened_relay(
-    own_world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch
+    own_world: SponsoringWorld, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The operator has replaced the key, so the transaction isn't signed again."""
     world = own_world
     _, relay = ended_relay(world)
+    settings.SPONSOR_KEYS = {"evm": "0x" + bytes(Account.create().key).hex()}
     remove(world, *relay.hashes)
     client = type(get_client(world.row))
     look_up = client.look_up
@@ -301,7 +303,7 @@ def test_node_that_lags_ends_no_reopened_relay(
 
     def relay_on(*, minutes: int) -> tuple[Relay, int]:
         world.clock.forward(minutes=minutes)
-        GasAccount.objects.update(next_look_at=world.clock())
+        GasAccount.objects.filter(address=world.sponsor).update(next_look_at=world.clock())
         assert relay_due(now=world.clock) == 1
         return Relay.objects.get(), int(Authorization.objects.get().cost or 0)
 
