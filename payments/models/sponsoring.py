@@ -180,7 +180,8 @@ class Relay(models.Model):
 
     - `hashes`: the hashes of all signed transactions, the current one last.
     - `raw`, `unsigned`: the bytes (hex, on Solana base64) and the content of the current transaction.
-    - `signed_at`, `sent_at`: when the current transaction was signed, and when it was last sent.
+    - `signed_at`, `sent_at`: when the current transaction was signed, and when it was last sent. If a deep
+      reorganisation removes it, `signed_at` is the time at which a worker noticed.
     - `ended_at`: when the mined transaction had the depth that the chain requires. Null again if a deeper
       reorganisation removes the transaction.
     - `succeeded`, `fee`: the mined transaction's result and fee, in base units of the native coin. Null if someone

@@ -157,7 +157,10 @@ class Pass(ABC):
     def _end(self, relay: Relay, *, succeeded: bool | None, fee: int | None) -> None:
         with transaction.atomic():
             self._require_lease()
-            Relay.objects.filter(pk=relay.pk).update(ended_at=self._now(), succeeded=succeeded, fee=fee)
+            # A transaction that ended before, and was then reorganised away, has a fee. Nodes that lag don't unset it.
+            is_lost = succeeded is None and relay.fee is not None
+            result = {} if is_lost else {"succeeded": succeeded, "fee": fee}
+            Relay.objects.filter(pk=relay.pk).update(ended_at=self._now(), **result)
             if relay.authorization is not None:
                 settle_cost(relay.authorization)
         if relay.fee is None:  # else it ended before, and was then reorganised away
@@ -194,7 +197,9 @@ class Pass(ABC):
         self._require_lease()
         rows = unsent(self._chain).select_for_update(of=("self",), no_key=True)
         stored = rows.filter(pk=authorization.pk).first()
-        if stored is not None and not pays_what_remains(stored, request):
+        if stored is None:
+            return request, None
+        if not (pays_what_remains(stored, request) or pays_what_was_removed(stored, request)):
             drop_unsent(request, self._now(), actor="sponsoring", message=CHANGED)
             return request, None
         return request, stored
@@ -216,6 +221,14 @@ class Pass(ABC):
 
 def pays_what_remains(authorization: Authorization | None, request: PaymentRequest) -> bool:
     return authorization is not None and request.amount_remaining == authorization.amount
+
+
+def pays_what_was_removed(authorization: Authorization, request: PaymentRequest) -> bool:
+    """Whether a reorganisation removed the authorization's completed payment, and the request still lacks the money."""
+    payment = authorization.payment
+    if payment is None or payment.status != Payment.Status.COMPLETED or not payment.reorged:
+        return False
+    return request.amount_paid - request.amount_reorged + authorization.amount <= request.amount
 
 
 def settle_cost(authorization: Authorization) -> None:

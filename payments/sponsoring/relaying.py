@@ -22,12 +22,14 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Sum, Value
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from chains.client import ChainClient, ChainError, Head, Snapshot, Spending, TransferRefused
 from chains.facts.authorizations import SignedTransaction
 from chains.families import get_client
+from chains.fields import BaseUnitsField
 from chains.models import Chain
 from config.api.log_context import log_context
 from config.due_work import leases
@@ -38,7 +40,7 @@ from payments.models import Authorization, GasAccount, Payment, PaymentRequest, 
 from payments.requests.lifecycle import lock_request
 from payments.sponsoring import budgets, terms
 from payments.sponsoring.cosigned import CosignedPass
-from payments.sponsoring.passes import LeaseLost, Pass, pays_what_remains, unsent
+from payments.sponsoring.passes import LeaseLost, Pass, pays_what_remains, pays_what_was_removed, unsent
 
 logger = logging.getLogger(__name__)
 
@@ -133,20 +135,32 @@ class _Pass(Pass):
         """Reopen ended transactions that a reorganisation removed. They are sent again, because nodes mine no later
         nonce without them.
 
+        Each one's maximum cost is reserved again, even if the budget has no room: without it, no replacement with
+        higher fees could be signed. Each one waits as if it were signed now, because nodes may lag.
+
         A node that lags reports too low a number of mined transactions. So a transaction that is in a block stays
         ended. `fee` stays stored, so that the transaction is counted once when it ends again.
         """
         ended = Relay.objects.filter(account=self._account, ended_at__isnull=False, nonce__gte=mined)
-        relays = list(ended.order_by("nonce")[:MAX_WAITING])
+        relays = list(ended.select_related("authorization").order_by("nonce")[:MAX_WAITING])
         if not relays:
             return
         snapshot = self._client.look_up(
             sorted({hash_ for relay in relays for hash_ in relay.hashes}), with_finality=False
         )
         removed = [relay for relay in relays if not _may_be_mined(relay, snapshot)]
+        costs = [
+            self._rules.max_cost(each.unsigned) + self._reader.data_fee(each.unsigned) for each in removed
+        ]
         with transaction.atomic():
             self._require_lease()
-            Relay.objects.filter(pk__in=[relay.pk for relay in removed]).update(ended_at=None)
+            rows = Relay.objects.filter(pk__in=[relay.pk for relay in removed])
+            rows.update(ended_at=None, signed_at=self._now())
+            for relay, cost in zip(removed, costs, strict=True):
+                if relay.authorization is not None:
+                    most = Value(_spent(relay.authorization) + cost, BaseUnitsField())
+                    reserved = Authorization.objects.filter(pk=relay.authorization.pk)
+                    reserved.update(cost=Greatest("cost", most))
         for relay in removed:
             logger.warning("nonce %d of %s was reorganised away", relay.nonce, self._account)
 
@@ -281,9 +295,8 @@ class _Pass(Pass):
         is_valid = ends_at is not None and ends_at > self._now()
         if payment is None or payment.status != Payment.Status.COMPLETED or not is_valid:
             return False
-        paid = request.amount_paid - request.amount_reorged
-        is_unpaid = payment.reorged and paid + authorization.amount <= request.amount
-        return is_unpaid or (not payment.reorged and payment.own_hash in relay.hashes)
+        is_unnoticed = not payment.reorged and payment.own_hash in relay.hashes
+        return is_unnoticed or pays_what_was_removed(authorization, request)
 
     def _holds_up_others(self, relay: Relay) -> bool:
         later = Relay.objects.filter(account=self._account, ended_at__isnull=True, nonce__gt=relay.nonce)

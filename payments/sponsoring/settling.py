@@ -115,7 +115,7 @@ def _settle(
     """Connect used authorizations with their transactions, and end the dead ones.
 
     Return the ids of those that ended, and of those to check less often. An authorization is checked less often if no
-    node returns the transaction that used it, or if its result could not be stored.
+    node returns the transaction that used it, if the search for it failed, or if its result could not be stored.
     """
     reader = client.authorizations
     ended: set[int] = set()
@@ -139,7 +139,12 @@ def _settle(
     for group in in_searches(used, until_block=head.latest):
         if not any(lease.holds(each.pk) for each in group):
             break  # another worker searches for the rest
-        uses = find_uses(client, group, until_block=head.latest)
+        try:
+            uses = find_uses(client, group, until_block=head.latest)
+        except ChainError as error:
+            logger.warning("uses on %s could not be searched for: %s", chain.name, error)
+            failed |= {each.pk for each in group}
+            continue
         found |= uses
         lost |= {each.pk for each in group} - uses.keys()
     for each in used:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from chains.client import ChainError
 from payments.models import Authorization, Payment
 from payments.sponsoring import settling
 from tests.conftest import Api
@@ -89,16 +90,53 @@ def test_submitted_hash_completes_a_payment_that_timed_out(
     assert searches
 
 
-def test_end_that_can_not_be_stored_holds_up_no_others(
-    world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.fixture
+def used(world: SponsoringWorld) -> list[Payment]:
+    """The payments of two signatures that a stranger has used."""
     signed = []
     for _ in range(2):
         request = world.request()
         route, signature = world.signed(request)
         signed.append(Payment.objects.get(pk=world.submit(request, route, signature)["id"]))
         world.broadcast(route, signature)
-    broken, payment = signed
+    return signed
+
+
+def test_search_that_fails_holds_up_no_other_search(
+    world: SponsoringWorld,
+    used: list[Payment],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broken, payment = used
+    find_uses = settling.find_uses
+
+    def one_by_one(authorizations: list[Authorization], **_: Any) -> list[list[Authorization]]:
+        return [[each] for each in authorizations]
+
+    def fail(client: Any, group: list[Authorization], **options: Any) -> dict[int, tuple[str, bool]]:
+        if group[0].payment_id == broken.pk:
+            raise ChainError("too many results")
+        return find_uses(client, group, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(settling, "in_searches", one_by_one)
+        patched.setattr(settling, "find_uses", fail)
+        world.clock.forward(seconds=3)
+        assert world.work_until_decided(payment, passes=5).status == "completed"
+    assert f"uses on {world.row.name} could not be searched for: too many results" in caplog.messages
+    broken.refresh_from_db()
+    assert broken.is_open
+    assert world.work_until_decided(broken, passes=5).status == "completed"
+
+
+def test_end_that_can_not_be_stored_holds_up_no_others(
+    world: SponsoringWorld,
+    used: list[Payment],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broken, payment = used
     attach = settling.attach
 
     def fail(authorization: Authorization, *arguments: Any, **options: Any) -> tuple[Payment, bool]:

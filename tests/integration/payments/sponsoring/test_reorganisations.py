@@ -1,5 +1,6 @@
 """Reorganisations that remove a signature's use, also below the required depth. The money counts once."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from eth_account import Account
 from eth_utils.crypto import keccak
 
 from chains.families import get_client
-from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
+from payments.models import Authorization, ConsumedTransfer, GasAccount, Payment, PaymentRequest, Relay
 from payments.sponsoring.metrics import FEES, RELAYS
 from payments.verification.finality import CHECKS_BEFORE_ALERT
 from tests.support.payments.sponsoring import COINS, SponsoringWorld
@@ -149,6 +150,36 @@ def test_removed_use_returns_and_keeps_its_credit(own_world: SponsoringWorld) ->
     credited_once(request, hash_)
 
 
+def test_unsent_signature_is_sent_after_its_use_is_removed(own_world: SponsoringWorld) -> None:
+    """A stranger's transaction paid before ours was signed. After a deep reorganisation, ours pays."""
+    world, chain = own_world, own_world.chain
+    request = world.request()
+    route, signature = world.signed(request)
+    payment = Payment.objects.get(pk=world.submit(request, route, signature)["id"])
+    raw, theirs = front_running(world, signature, chain.payer_key, 10**12)
+    chain.send_raw(raw)
+    world.work_until_decided(payment)
+    world.work()
+    assert (payment.transaction_hash, Authorization.objects.get().cost, Relay.objects.exists()) == (
+        theirs,
+        0,
+        False,
+    )
+    remove(world, theirs)
+    for _ in range(CHECKS_BEFORE_ALERT):
+        check_final(world)
+    payment.refresh_from_db()
+    assert payment.reorged
+    for _ in range(3):
+        world.work()
+    check_final(world)
+    payment.refresh_from_db()
+    [ours] = Relay.objects.get().hashes
+    assert (payment.reorged, payment.transaction_hash, payment.replaced_hashes) == (False, ours, [theirs])
+    credited_once(request, ours)
+    assert chain.token_balance(world.token.contract_address, request.recipient_address) == request.amount
+
+
 @pytest.mark.parametrize("code", ["authorization_used", "authorization_expired", "transaction_reverted"])
 def test_failed_payment_with_the_same_hash_is_reopened(world: SponsoringWorld, code: str) -> None:
     """The hash was submitted before its broadcast. Its own payment failed before the transaction paid."""
@@ -218,8 +249,9 @@ def test_removed_relay_with_low_fees_still_pays(own_world: SponsoringWorld) -> N
     world.chain.rpc("anvil_setNextBlockBaseFeePerGas", hex(3 * int(relay.unsigned["maxFeePerGas"], 16)))
     world.chain.mine()
     second = world.pay(world.request())
-    world.clock.forward(seconds=31)
-    world.work()
+    for _ in range(2):
+        world.work()
+        world.clock.forward(seconds=31)
     world.chain.rpc("evm_setAutomine", True)
     world.chain.mine()
     world.work_until_decided(second)
@@ -229,6 +261,61 @@ def test_removed_relay_with_low_fees_still_pays(own_world: SponsoringWorld) -> N
     assert (
         world.chain.token_balance(world.token.contract_address, request.recipient_address) == request.amount
     )
+
+
+def test_removed_relay_blocks_no_nonce_without_a_budget(own_world: SponsoringWorld, settings: Any) -> None:
+    """Its signature has expired, and its fees are too low. The empty transaction needs the reserved cost."""
+    world = own_world
+    _, relay = ended_relay(world)
+    assert Authorization.objects.get().cost == relay.fee
+    remove(world, *relay.hashes)
+    Authorization.objects.update(valid_before=int(world.clock().timestamp()))
+    world.chain.rpc("evm_setAutomine", False)
+    world.chain.rpc("anvil_setNextBlockBaseFeePerGas", hex(2 * int(relay.unsigned["maxFeePerGas"], 16)))
+    world.chain.mine()
+    second = world.pay(world.request())
+    settings.SPONSOR_DAILY_BUDGET = {}
+    for _ in range(2):
+        world.work()
+        world.clock.forward(seconds=31)
+    world.chain.rpc("evm_setAutomine", True)
+    world.chain.mine()
+    assert world.work_until_decided(second).status == "completed"
+    relay.refresh_from_db()
+    assert len(relay.hashes) == 2
+    assert relay.ended_at is not None
+    assert Authorization.objects.earliest("pk").cost == relay.fee
+
+
+def test_node_that_lags_ends_no_reopened_relay(
+    own_world: SponsoringWorld, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator has replaced the key, so the transaction isn't signed again."""
+    world = own_world
+    _, relay = ended_relay(world)
+    settings.SPONSOR_KEYS = {"evm": "0x" + bytes(Account.create().key).hex()}
+    remove(world, *relay.hashes)
+    client = type(get_client(world.row))
+    look_up = client.look_up
+
+    def find_nothing(self: Any, *arguments: Any, **options: Any) -> Any:
+        return replace(look_up(self, *arguments, **options), transactions={})
+
+    def relay_on(*, minutes: int) -> tuple[Relay, int]:
+        world.clock.forward(minutes=minutes)
+        GasAccount.objects.filter(address=world.sponsor).update(next_look_at=world.clock())
+        assert relay_due(now=world.clock) == 1
+        return Relay.objects.get(), int(Authorization.objects.get().cost or 0)
+
+    reopened, cost = relay_on(minutes=16)
+    assert (reopened.ended_at, cost > (relay.fee or 0)) == (None, True)
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "look_up", find_nothing)
+        lagging, cost_while_lagging = relay_on(minutes=1)
+        ended, cost_at_end = relay_on(minutes=16)
+    assert (lagging.ended_at, cost_while_lagging) == (None, cost)
+    assert ended.ended_at is not None
+    assert (ended.succeeded, ended.fee, cost_at_end) == (True, relay.fee, relay.fee)
 
 
 def test_node_that_lags_reopens_no_relay(world: SponsoringWorld, monkeypatch: pytest.MonkeyPatch) -> None:
