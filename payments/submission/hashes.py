@@ -111,15 +111,15 @@ def sight_for_merchant(
 ) -> Sighting | None:
     """Look up the transaction if the result may change what is stored. Otherwise return None.
 
-    The transaction is looked up in three cases. First, the transaction may speed up a payment, or be a sweep.
-    Second, the transaction was credited, but may have transfers that belong to this request. Third, the hash
-    was treated as a proposal's id, but may be a transaction's hash.
+    The transaction is looked up in three cases. First, it may speed up a payment, be a sweep, or use a signature.
+    Second, it was credited, but may have transfers that belong to this request. Third, the hash was treated as a
+    proposal's id, but may be a transaction's hash.
     """
     is_doubtful = _may_be_no_proposal(request, chain, transaction_hash)
     if not is_doubtful and _existing_payment(request, chain, transaction_hash):
         return None
     is_doubtful = is_doubtful or needs_lookup(request, chain, transaction_hash)
-    is_doubtful = is_doubtful or has_deposits(request)
+    is_doubtful = is_doubtful or has_deposits(request) or may_use_authorization(request)
     if not (is_doubtful or replaceable(request, chain).exists()):
         return None
     return sight(request, chain, transaction_hash, timezone.now(), client=client)
@@ -188,8 +188,6 @@ def _store(
             return existing, False
         if sighting is None and may_use_authorization(locked):
             raise _SightingNeeded(is_extra=False)
-        if sighting is not None and (signed := payment_by_authorization(locked, sighting.facts)) is not None:
-            return signed, False
         if sighting is None and (
             needs_lookup(locked, chain, transaction_hash) or _has_coin_address(locked, chain)
         ):
@@ -284,14 +282,16 @@ def _has_coin_address(request: PaymentRequest, chain: Chain) -> bool:
 
 
 def _attached(request: PaymentRequest, sighting: Sighting | None, actor: str) -> Payment | None:
-    """Find the payment for the coin that this transaction sent to the deposit address. Store the transaction in that
-    payment, and return the payment.
+    """Store this transaction in the payment that it belongs to, and return the payment. The request must be locked.
 
-    The request must be locked. Return None if the transaction sent no coin there, or if the balance doesn't show it
-    yet.
+    It belongs to a payment by authorization whose signature it used, or to the payment for the coin that it sent to the
+    deposit address. Return None if it did neither, or if the balance doesn't show the coin yet.
     """
-    if sighting is None or sighting.facts is None or not sighting.coins:
+    if sighting is None or sighting.facts is None:
         return None
+    signed = payment_by_authorization(request, sighting.facts)
+    if signed is not None or not sighting.coins:
+        return signed
     payment = difference_with(request, sighting.facts)
     if payment is not None:
         attach(payment, sighting.facts, actor=actor)

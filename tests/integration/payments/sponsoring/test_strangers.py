@@ -10,6 +10,7 @@ from chains.rpc import json_rpc
 from demo.contracts import deploy
 from payments.models import Authorization, ConsumedTransfer, Payment, PaymentRequest, Relay
 from payments.routes import authorizing
+from payments.submission.hashes import sight_for_merchant, submit_for_merchant
 from tests.processes import eventually
 from tests.support.nodes.oversized import ADDRESS as SHOUTER
 from tests.support.nodes.oversized import Shouter
@@ -196,6 +197,20 @@ def test_submitted_hash_of_the_broadcast_is_the_signed_payment(world: Sponsoring
     sent = world.broadcast(route, signature)
     body = {"transaction_hash": sent, "chain_id": world.row.pk}
     assert world.post(f"payment-requests/{request.pk}/payments", body, 200)["id"] == payment_id
+    world.work_until_decided(Payment.objects.get())
+    completed(world, request)
+
+
+def test_broadcast_that_the_merchant_submits_is_the_signed_payment(world: SponsoringWorld) -> None:
+    request = world.request()
+    route, signature = world.signed(request)
+    payment_id = world.submit(request, route, signature)["id"]
+    sent = world.broadcast(route, signature)
+    sighting = sight_for_merchant(request, world.row, sent)
+    found = submit_for_merchant(
+        request, chain=world.row, transaction_hash=sent, actor="api", sighting=sighting
+    )
+    assert (found[0].pk, found[1], Payment.objects.count()) == (payment_id, False, 1)
     world.work_until_decided(Payment.objects.get())
     completed(world, request)
 
