@@ -25,12 +25,12 @@ def log(block: int, to: str, amount: int, *, token: str, hash_: int = 1) -> dict
 
 @dataclass
 class LogNode:
-    """A node. It rejects log queries for more than `most_blocks` blocks, and for the blocks in `broken`."""
+    """A node. It rejects log queries for more than `max_blocks` blocks, and for the blocks in `broken`."""
 
     height: int = 100
     logs: Sequence[dict[str, Any]] = ()
     inputs: Mapping[str, str] = field(default_factory=dict)
-    most_blocks: int = 10_000
+    max_blocks: int = 10_000
     broken: frozenset[int] = frozenset()
     is_down: bool = False
     log_limits: LogLimits = field(default_factory=LogLimits)
@@ -61,7 +61,7 @@ class LogNode:
         blocks = range(int(filters["fromBlock"], 16), int(filters["toBlock"], 16) + 1)
         if len(filters["topics"]) < 3:  # this query has no results
             return []
-        if len(blocks) > self.most_blocks or self.broken & {*blocks}:
+        if len(blocks) > self.max_blocks or self.broken & {*blocks}:
             return RpcFault(-32005, "query returned more than 10000 results")
         found = [each for each in self.logs if int(each["blockNumber"], 16) in blocks]
         return [each for each in found if each["topics"][2] in filters["topics"][2]]

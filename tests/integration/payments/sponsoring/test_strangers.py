@@ -201,7 +201,7 @@ def test_submitted_hash_of_the_broadcast_is_the_signed_payment(world: Sponsoring
     completed(world, request)
 
 
-def test_broadcast_that_the_merchant_submits_is_the_signed_payment(world: SponsoringWorld) -> None:
+def test_broadcast_a_merchant_submits_is_the_signed_payment(world: SponsoringWorld) -> None:
     request = world.request()
     route, signature = world.signed(request)
     payment_id = world.submit(request, route, signature)["id"]

@@ -259,7 +259,7 @@ def test_deposit_address_and_factory_are_no_recipients(
     assert PaymentRequest.objects.count() == 1
 
 
-def test_link_whose_recipient_became_a_deposit_address_gets_no_request(
+def test_link_to_a_later_deposit_address_gets_no_request(
     public: Api, api: Api, request_: PaymentRequest, nodes: Nodes
 ) -> None:
     deposits = request_.chain.family.deposits

@@ -52,7 +52,7 @@ def test_search_waits_if_two_of_three_nodes_are_down() -> None:
 
 
 def test_node_with_a_small_block_limit_does_not_slow_the_others() -> None:
-    nodes = [node(most_blocks=3), node(), node()]
+    nodes = [node(max_blocks=3), node(), node()]
     client = LogNodes(nodes).client()
     for _ in range(2):
         requests = nodes[0].requests
@@ -62,7 +62,7 @@ def test_node_with_a_small_block_limit_does_not_slow_the_others() -> None:
 
 
 def test_two_nodes_search_the_same_blocks() -> None:
-    nodes = [node(most_blocks=3), node(logs=[], most_blocks=7), node(is_down=True)]
+    nodes = [node(max_blocks=3), node(logs=[], max_blocks=7), node(is_down=True)]
     assert arrivals(*nodes) == ALL
 
 

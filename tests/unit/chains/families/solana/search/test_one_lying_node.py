@@ -16,12 +16,12 @@ WATCH = Watch(b"r" * 16, "", "1" * 32)
 URLS = [f"http://node{number}.invalid" for number in range(3)]
 
 
-def client(monkeypatch: pytest.MonkeyPatch, answers: Sequence[Callable[[str], Any]]) -> SolanaClient:
+def client(monkeypatch: pytest.MonkeyPatch, respond: Sequence[Callable[[str], Any]]) -> SolanaClient:
     def batch(rpc: JsonRpc, calls: Sequence[Call], read: Callable[[list[Any]], Any]) -> Any:
         failure = ChainError("no node")
         for url in rpc.urls:
             try:
-                return read([answers[URLS.index(url)](method) for method, _ in calls])
+                return read([respond[URLS.index(url)](method) for method, _ in calls])
             except ChainError as error:
                 failure = error
         raise failure
@@ -36,7 +36,7 @@ def client(monkeypatch: pytest.MonkeyPatch, answers: Sequence[Callable[[str], An
     return SolanaClient(URLS, 1, "private")
 
 
-def answer(method: str, *, slot: int = 100, listed: Sequence[str] = (PAID,), is_down: bool = False) -> Any:
+def response(method: str, *, slot: int = 100, listed: Sequence[str] = (PAID,), is_down: bool = False) -> Any:
     if is_down:
         raise ChainError("the node is down")
     if method == "getSlot":
@@ -46,7 +46,7 @@ def answer(method: str, *, slot: int = 100, listed: Sequence[str] = (PAID,), is_
     return [{"signature": each, "err": None} for each in listed]
 
 
-LIARS = [partial(answer, listed=(), slot=600), partial(answer, is_down=True)]
+LIARS = [partial(response, listed=(), slot=600), partial(response, is_down=True)]
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -54,8 +54,8 @@ LIARS = [partial(answer, listed=(), slot=600), partial(answer, is_down=True)]
 def test_signature_that_one_of_three_nodes_hides_is_found(
     monkeypatch: pytest.MonkeyPatch, liar: Callable[[str], Any], place: int
 ) -> None:
-    answers: list[Callable[[str], Any]] = [answer, answer, answer]
-    answers[place] = liar
-    searching = client(monkeypatch, answers)
+    respond: list[Callable[[str], Any]] = [response, response, response]
+    respond[place] = liar
+    searching = client(monkeypatch, respond)
     assert searching.discover([WATCH], since_block=None).found == ((WATCH.reference, PAID),)
     assert searching.head() == 100
