@@ -28,7 +28,7 @@ from chains.client import (
     TransferRefused,
     Watch,
 )
-from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem, ReceiptTime
+from chains.facts.deposits import CoinsReceived, Deposit, DepositProblem
 from chains.facts.proposals import Proposal, ProposalSearch
 from chains.facts.searches import Arrivals, LoggedWords
 from chains.families.solana import building
@@ -240,25 +240,10 @@ class SolanaClient:
         """Return nothing: the chain has no deposit addresses."""
         return {}
 
-    def coins_received(
-        self,
-        addresses: Sequence[str],  # noqa: ARG002 - the interface
-        *,
-        since_block: int,  # noqa: ARG002
-        at_block: int,  # noqa: ARG002
-        stable_block: int = -1,  # noqa: ARG002
-        receipts: ReceiptTime | None = None,  # noqa: ARG002
-    ) -> CoinsReceived:
+    def coins_received(self, *_: Any, **__: Any) -> CoinsReceived:
         raise ChainError("this chain has no deposit addresses", permanent=True)
 
-    def coins_swept(
-        self,
-        addresses: Sequence[str],  # noqa: ARG002 - the interface
-        *,
-        since_block: int,  # noqa: ARG002
-        until_block: int,  # noqa: ARG002
-        receipts: ReceiptTime | None = None,  # noqa: ARG002
-    ) -> dict[str, int]:
+    def coins_swept(self, *_: Any, **__: Any) -> dict[str, int]:
         raise ChainError("this chain has no deposit addresses", permanent=True)
 
     def blocks(self, heights: Collection[int]) -> dict[int, Block]:  # noqa: ARG002 - the interface

@@ -38,7 +38,7 @@ class LogNode:
 
     def batch(
         self, calls: Sequence[Call], read: Callable[[list[Any]], Any], *, isolating: bool = False
-    ) -> Any:  # noqa: ARG002 - the interface
+    ) -> Any:
         if self.is_down:
             raise ChainError("the node is down")
         self.requests += 1

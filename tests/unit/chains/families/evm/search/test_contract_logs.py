@@ -141,7 +141,7 @@ def test_block_that_one_of_three_nodes_returns_is_passed() -> None:
 )
 def test_logs_that_were_not_requested_are_rejected(wrong: Any) -> None:
     class Lying(Node):
-        def batch(self, calls: Sequence[Call], _: Any, *, isolating: bool) -> list[Any]:  # noqa: ARG002
+        def batch(self, calls: Sequence[Call], _: Any, *, isolating: bool) -> list[Any]:
             return [[wrong]]
 
     with pytest.raises(ChainError):
