@@ -15,7 +15,7 @@ from django.urls import URLPattern, path
 
 from chains.families import AddressError
 from config.admin import portal
-from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
+from merchants.admin.fresh_code import FactorForm, is_code_right, is_confirmed, set_up_first
 from merchants.models import Merchant
 from merchants.recipients import parse_recipient
 from merchants.sign_in import two_factor
@@ -173,7 +173,7 @@ class CodeListPages(portal.ShowsMore):
             messages.info(request, addresses.empty)
             return HttpResponseRedirect(portal.change_url(merchant))
         form = RemoveForm(addresses.entry, addresses.label, rows, addresses.gone, request.POST or None)
-        if request.method == "POST" and form.is_valid() and is_code_right(request, form):
+        if is_confirmed(request, form):
             self._remove(request, merchant, addresses, form.cleaned_data[addresses.entry])
             return HttpResponseRedirect(portal.change_url(merchant))
         return portal.confirmation(

@@ -31,6 +31,11 @@ def set_up_first(request: HttpRequest, action: str) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('admin:two_factor')}?{query}")
 
 
+def is_confirmed(request: HttpRequest, form: FactorForm) -> bool:
+    """Whether the form was sent, and is valid with its code. If it isn't valid, its errors say why."""
+    return request.method == "POST" and form.is_valid() and is_code_right(request, form)
+
+
 def is_code_right(request: HttpRequest, form: FactorForm) -> bool:
     """Whether the form's code is valid. If the code is not valid, add an error to the form."""
     name, address = f"second factor of {request.user.pk}", client_identity(request)

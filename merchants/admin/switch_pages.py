@@ -13,7 +13,7 @@ from django.urls import URLPattern, path, reverse
 from chains.models import Chain, Switch, Token
 from chains.switches import Feature, Target, UnknownSwitch, find_target
 from config.admin import portal
-from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
+from merchants.admin.fresh_code import FactorForm, is_confirmed, set_up_first
 from merchants.sign_in import two_factor
 from merchants.switching import switch_off, switch_on
 
@@ -96,7 +96,7 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
         if two_factor.authenticator_of(request.user) is None:
             return set_up_first(request, "switching")
         form = OffForm(request.POST or None, initial={"name": request.GET.get("name", "")})
-        if request.method == "POST" and form.is_valid() and is_code_right(request, form):
+        if is_confirmed(request, form):
             target, _ = switch_off(
                 form.cleaned_data["name"], reason=form.cleaned_data["reason"], request=request
             )
@@ -113,7 +113,7 @@ class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
         if two_factor.authenticator_of(request.user) is None:
             return set_up_first(request, "switching")
         form = FactorForm(request.POST or None)
-        if request.method == "POST" and form.is_valid() and is_code_right(request, form):
+        if is_confirmed(request, form):
             switch_on(row.name, request=request)
             messages.success(request, f"Switched on: {self.what(row)}.")
             return HttpResponseRedirect(_list_url())

@@ -16,7 +16,7 @@ from config.admin import portal
 from config.admin.cells import in_zone
 from config.api.limits.client_address import client_identity
 from merchants.admin.forms import ChoosesMerchant
-from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
+from merchants.admin.fresh_code import FactorForm, is_code_right, is_confirmed, set_up_first
 from merchants.models import Authenticator, Invitation, Merchant, StaffMembership
 from merchants.sign_in import throttle, two_factor
 from merchants.sign_in.views import TOO_MANY
@@ -150,7 +150,7 @@ class MemberAdmin(MerchantScoped, portal.ReadOnly, portal.ShowsMore, portal.Mode
         if two_factor.authenticator_of(request.user) is None:
             return set_up_first(request, "changing a role")
         form = RoleForm(request.POST or None, initial={"role": member.role})
-        if request.method == "POST" and form.is_valid() and is_code_right(request, form):
+        if is_confirmed(request, form):
             role = form.cleaned_data["role"]
             done = f"{member.user} has the role {role_label(role).lower()} now."
             return self._change(request, lambda: change_role(member, role, request=request), done)
@@ -171,7 +171,7 @@ class MemberAdmin(MerchantScoped, portal.ReadOnly, portal.ShowsMore, portal.Mode
         if two_factor.authenticator_of(request.user) is None:
             return set_up_first(request, "removing a member")
         form = FactorForm(request.POST or None)
-        if request.method == "POST" and form.is_valid() and is_code_right(request, form):
+        if is_confirmed(request, form):
             done = f"{member.user} was removed."
             return self._change(request, lambda: remove_member(member, request=request), done)
         return portal.confirmation(

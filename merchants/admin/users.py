@@ -15,7 +15,7 @@ from django.utils.html import format_html
 
 from config import mail
 from config.admin import portal
-from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
+from merchants.admin.fresh_code import FactorForm, is_confirmed, set_up_first
 from merchants.admin.team import ROLE_COLOURS
 from merchants.admin.user_forms import NoSecondFactor, StaffForm
 from merchants.models import Authenticator, Merchant, StaffMembership
@@ -194,7 +194,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         form = FactorForm(request.POST or None)
         by_mail = bool(mail.is_configured() and user.email)
         way = f"Sends {user.email} a link" if by_mail else "Shows a link"
-        if request.method != "POST" or not form.is_valid() or not is_code_right(request, form):
+        if not is_confirmed(request, form):
             return portal.confirmation(
                 request,
                 user,
@@ -236,7 +236,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         if two_factor.authenticator_of(request.user) is None:
             return set_up_first(request, "resetting a second factor")
         form = FactorForm(request.POST or None)
-        if request.method != "POST" or not form.is_valid() or not is_code_right(request, form):
+        if not is_confirmed(request, form):
             return portal.confirmation(
                 request,
                 user,

@@ -12,7 +12,7 @@ from rest_framework.exceptions import ValidationError
 from config.admin import portal
 from config.api.errors import ApiError
 from config.api.handler import as_api_error
-from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
+from merchants.admin.fresh_code import FactorForm, is_confirmed, set_up_first
 from merchants.models import Merchant, merchant_id
 from merchants.sign_in import two_factor
 from merchants.staff import audit
@@ -229,7 +229,7 @@ class EndpointPages(portal.ShowsMore):
         if two_factor.authenticator_of(request.user) is None:
             return set_up_first(request, "seeing the webhook secret")
         form = FactorForm(request.POST or None)
-        if request.method != "POST" or not form.is_valid() or not is_code_right(request, form):
+        if not is_confirmed(request, form):
             return portal.form_page(
                 request,
                 self,
