@@ -38,15 +38,14 @@ class _Query:
     result: "Future[list[Observation]]" = field(default_factory=Future)
     finished_at: float | None = None
 
-    def is_over(self, now: float) -> bool:
-        return self.finished_at is not None and now - self.finished_at > SHARED_SECONDS
+    def is_older(self, seconds: float) -> bool:
+        """Whether the query finished more than `seconds` ago."""
+        return self.finished_at is not None and time.monotonic() - self.finished_at > seconds
 
 
 _lock = threading.Lock()
 _queries: dict[str, _Query] = {}
-_last: dict[
-    str, tuple[float, list[Observation]]
-] = {}  # the observations, and when they were made (monotonic)
+_last: dict[str, _Query] = {}  # the last finished query
 
 
 def observations(bases: Collection[str]) -> dict[str, list[Observation]]:
@@ -63,8 +62,7 @@ def observations(bases: Collection[str]) -> dict[str, list[Observation]]:
 
 def _observations(bases: Collection[str]) -> dict[str, list[Observation]]:
     with _lock:
-        now = time.monotonic()
-        mine = {base for base in bases if base not in _queries or _queries[base].is_over(now)}
+        mine = {base for base in bases if base not in _queries or _queries[base].is_older(SHARED_SECONDS)}
         _queries.update({base: _Query() for base in mine})
         queries = {base: _queries[base] for base in bases}
     if mine:
@@ -79,13 +77,13 @@ def _run(queries: dict[str, _Query]) -> None:
     finally:  # Set results even after an error, or threads that share these queries would wait for ever.
         for base, query in queries.items():
             query.finished_at = time.monotonic()
-            _last[base] = query.finished_at, results.get(base, [])
             query.result.set_result(results.get(base, []))
+            _last[base] = query
 
 
 def _recent(base: str) -> list[Observation]:
-    observed_at, last = _last.get(base, (0.0, []))
-    return last if time.monotonic() - observed_at <= LAST_SECONDS else []
+    last = _last.get(base)
+    return [] if last is None or last.is_older(LAST_SECONDS) else last.result.result()
 
 
 def _result(query: _Query) -> list[Observation]:
