@@ -166,7 +166,7 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
             )
         case Matter.BEYOND_LINK:
             lately_completed = requests.filter(completed_at__gte=recent)
-            beyond = requests.filter(pk__in=paid_beyond_limit(lately_completed), completed_at__gte=recent)
+            beyond = lately_completed.filter(pk__in=paid_beyond_limit(lately_completed))
             return _matching(beyond, "completed_at", lambda request: request.net > 0)
         case Matter.AFTER_PRICE | Matter.UNDECIDED:
             undecided = requests.filter(

@@ -26,7 +26,7 @@ _Result = TypeVar("_Result")
 
 
 def nodes_needed(rpc: JsonRpc) -> int:
-    """Return the number of nodes that must answer: two if a quorum is required, otherwise one."""
+    """Return the number of nodes that must respond: two if a quorum is required, otherwise one."""
     return 2 if rpc.size >= NODES_FOR_QUORUM else 1
 
 

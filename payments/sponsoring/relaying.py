@@ -158,9 +158,9 @@ class _Pass(Pass):
             rows.update(ended_at=None, signed_at=self._now())
             for relay, cost in zip(removed, costs, strict=True):
                 if relay.authorization is not None:
-                    most = Value(_spent(relay.authorization) + cost, BaseUnitsField())
-                    reserved = Authorization.objects.filter(pk=relay.authorization.pk)
-                    reserved.update(cost=Greatest("cost", most))
+                    reserved = Value(_spent(relay.authorization) + cost, BaseUnitsField())
+                    stored = Authorization.objects.filter(pk=relay.authorization.pk)
+                    stored.update(cost=Greatest("cost", reserved))
         for relay in removed:
             logger.warning("nonce %d of %s was reorganised away", relay.nonce, self._account)
 

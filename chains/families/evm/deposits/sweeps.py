@@ -60,10 +60,9 @@ class KnownReceipts:
         self._flooded: OrderedDict[tuple[tuple[str, ...], int], set[str]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def note_flooded(self, node: JsonRpc, block: int, contracts: Collection[str]) -> None:
+    def note_flooded(self, node: JsonRpc, block: int, contract: str) -> None:
         with self._lock:
-            if contracts:
-                self._flooded.setdefault((node.urls, block), set()).update(contracts)
+            self._flooded.setdefault((node.urls, block), set()).add(contract)
             while len(self._flooded) > MAX_KNOWN:
                 self._flooded.popitem(last=False)
 
@@ -138,8 +137,7 @@ class _Reader:
                 first += 1
                 continue
             end = min(last, first + size - 1, *(block - 1 for block in flooded if block > first))
-            entries = self._logs(contracts, first, end)
-            if entries is None:
+            if not self._add_logs(contracts, first, end):
                 if not is_checked:
                     check(self.node, first)
                     is_checked = True
@@ -150,15 +148,15 @@ class _Reader:
                 size = self.node.log_limits.blocks.size
             first = end + 1
 
-    def _logs(self, contracts: Sequence[str], first: int, last: int) -> list[Any] | None:
-        """Add these contracts' sweeps and return their logs, or None if the node rejects the query."""
+    def _add_logs(self, contracts: Sequence[str], first: int, last: int) -> bool:
+        """Add these contracts' sweeps. Return False if the node rejects the query."""
         started = self.time.clock() if self.time else 0.0
         entries = logs(self.node, log_call(first, last, [SWEPT], contracts))
         if entries is not None:
             _add(self.sweeps, entries, contracts, first, last)
         elif self.time:
             self.time.spend(self.node.urls, started)
-        return entries
+        return entries is not None
 
     def _read_block(self, contracts: Sequence[str], known: Collection[str] | None, block: int) -> list[str]:
         """Add these contracts' sweeps in one block whose query the node rejects. Return the readable contracts.
@@ -176,7 +174,8 @@ class _Reader:
             part = parts.pop()
             if len(part) == 1 or self.rejected >= MAX_REJECTED:
                 flooded += part
-                self.known.note_flooded(self.node, block, part if len(part) == 1 else ())
+                if len(part) == 1:
+                    self.known.note_flooded(self.node, block, part[0])
                 continue
             middle = len(part) // 2
             parts += self._rejected([part[:middle], part[middle:]], block)
@@ -194,7 +193,7 @@ class _Reader:
 
     def _rejected(self, parts: Sequence[Sequence[str]], block: int) -> list[Sequence[str]]:
         """Add the sweeps of these parts. Return the parts whose query the node rejects."""
-        rejected = [part for part in parts if part and self._logs(part, block, block) is None]
+        rejected = [part for part in parts if part and not self._add_logs(part, block, block)]
         self.rejected += len(rejected)
         return rejected
 
