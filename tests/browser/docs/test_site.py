@@ -42,6 +42,8 @@ def _page(browser: "Browser", site: str, size: dict[str, int], outside: list[str
 
 def test_pages_fit_a_phone_and_load_from_one_host(browser: "Browser", site: str, outside: list[str]) -> None:
     page = _page(browser, site, PHONE, outside)
+    # Without its index, the search costs nothing. Otherwise each page would build the index again, for seconds.
+    page.route("**/search_index.json", lambda route: route.abort())
     paths = addresses(built())
     assert len(paths) > 80
     wide = []
