@@ -30,7 +30,7 @@ _LANES: dict[str, dict[str, float]] = {
         "tests/integration/operations/test_deployment.py": 110.0,
         "tests/integration/operations/test_doctor_database.py": 30.0,
         "tests/integration/payments/workers/test_worker_lost.py": 180.0,
-        "tests/integration/simulation/test_simulator.py": 200.0,
+        "tests/integration/simulation/test_simulator.py": 120.0,
         "tests/integration/webhooks/test_workers_killed.py": 110.0,
     },
 }

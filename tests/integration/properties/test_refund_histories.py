@@ -2,7 +2,7 @@
 
 The verdicts are invented, and the engine stores them. Three rules hold after every step. A request that just
 completed was fully paid at that moment, net of refunds. No more is refunded than was paid. The merchant sees
-every case that needs a decision. `SEQUENCES=2000` tries that many histories (default 200). `make properties`
+every case that needs a decision. `SEQUENCES=2000` tries that many histories (default 60). `make properties`
 does so in two processes.
 """
 
@@ -299,7 +299,7 @@ def is_listed(request: PaymentRequest, matter: Matter) -> bool:
 
 @pytest.mark.django_db
 @settings(
-    max_examples=int(os.environ.get("SEQUENCES", "200")),
+    max_examples=int(os.environ.get("SEQUENCES", "60")),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -4,7 +4,8 @@ import pytest
 
 from tests.integration.simulation.run import results
 
-SEEDS = 200
+# `make simulate` runs 200 histories, or as many as you ask for.
+SEEDS = 60
 PROCESSES = 2
 # For each mutant, one in two to six of these histories finds it. Without a mutant, none finds anything.
 MUTANT_SEEDS = range(100, 130)
