@@ -167,7 +167,7 @@ class EventStreams:
 
 
 def _event(shown: Shown) -> bytes:
-    event = b"event: update\nid: %s\ndata: %s\n\n" % (shown.etag.encode(), shown.body)
+    event = b"event: update\nid: %s\ndata: %s\n\n" % (shown.etag.encode(), shown.body())
     return b"retry: %d\n" % shown.poll_in_ms + event if shown.is_final else event
 
 
