@@ -1,4 +1,4 @@
-"""Streams of the `events` application, without a server: the time that they send."""
+"""Streams of the `events` application, without a server: the time that they send, and the limit on new streams."""
 
 import asyncio
 import json
@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 from django.utils import timezone
+from limits import parse
 
 from checkout.api.checkout_object import checkout_object, encoded_with_server_time, with_server_time
 from checkout.lookup import find_request
 from checkout.streams import feed
 from checkout.streams.application import EventStreams
+from tests.conftest import Api
 
 NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
@@ -114,3 +116,32 @@ def test_server_time_is_added_to_encoded_details(
     details = checkout_object(find_request(request["id"]))
     encoded = msgspec.json.encode(details)
     assert encoded_with_server_time(encoded) == msgspec.json.encode(with_server_time(details)) != encoded
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("patient")
+def test_new_streams_count_like_other_calls_about_their_request(
+    settings: Any, public: Api, shown: tuple[dict[str, Any], list[str]]
+) -> None:
+    request, names = shown
+    settings.RATE_LIMIT_PUBLIC = parse("2/hour")
+    path = f"/api/public/payment-requests/{request['id']}"
+    assert [public.get(path).status_code for _ in range(3)] == [200, 200, 429]
+
+    async def scenario(streams: EventStreams) -> None:
+        async def opened(name: str) -> int:
+            browser = Browser(streams, name)
+            status = await browser.status()
+            await browser.leave()
+            return status
+
+        assert await opened(request["id"]) == 429
+        assert names == []
+        # Customers in one office have different requests. Together, they get ten times the limit.
+        statuses = [await opened(f"another{number // 2}") for number in range(18)]
+        assert statuses == [200] * 18
+        read = len(names)
+        assert await opened("another100") == 429
+        assert len(names) == read
+
+    run(scenario)
