@@ -74,8 +74,11 @@ export class Api {
     return answer<Checkout>(await send(this.request, {}));
   }
 
-  /** The stream has sent the state with this ETag. From now on, only request newer states. */
-  received(etag: string): void {
+  /**
+   * The page shows the state with this ETag. From now on, only request other states. With null, request the state even
+   * if it has not changed.
+   */
+  received(etag: string | null): void {
     this.etag = etag;
   }
 
