@@ -64,7 +64,7 @@ export class Api {
 
     const response = await send(this.request, { headers });
     if (response.status === 304) return null;
-    const body = await answer<Checkout>(response);
+    const body = answer<Checkout>(response);
     this.etag = response.headers.get("ETag");
     return body;
   }
@@ -158,11 +158,22 @@ async function post<T>(url: string, body: unknown): Promise<T> {
   return answer<T>(await send(url, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
-async function send(url: string, init: RequestInit): Promise<Response> {
+/** A response whose body was read to its end. */
+interface Received {
+  status: number;
+  ok: boolean;
+  headers: Headers;
+  text: string;
+}
+
+async function send(url: string, init: RequestInit): Promise<Received> {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
   try {
-    return await fetch(url, { ...init, credentials: "omit", cache: "no-store", signal: abort.signal });
+    const response = await fetch(url, { ...init, credentials: "omit", cache: "no-store", signal: abort.signal });
+    const { status, ok, headers } = response;
+    // The body can stall after the headers, so the timeout covers both.
+    return { status, ok, headers, text: await response.text() };
   } catch {
     throw new ApiError(0, "unreachable", copy.errors.unreachable, null);
   } finally {
@@ -170,8 +181,8 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-async function answer<T>(response: Response): Promise<T> {
-  const body: unknown = await response.json().catch(() => null);
+function answer<T>(response: Received): T {
+  const body = parsed(response.text);
   if (response.ok && body !== null) return body as T;
   const error = (body as { error?: { code?: unknown; message?: unknown } } | null)?.error;
   const code = typeof error?.code === "string" ? error.code : "unknown";
@@ -179,7 +190,15 @@ async function answer<T>(response: Response): Promise<T> {
   throw new ApiError(response.ok ? 502 : response.status, code, message, retryAfter(response));
 }
 
-function retryAfter(response: Response): number | null {
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function retryAfter(response: Received): number | null {
   const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
 }

@@ -78,6 +78,17 @@ test("lost connection and timeout are the same error", async () => {
   expect((await late).status).toBe(0);
 });
 
+test("timeout covers a body that never ends", async () => {
+  const stalled = vi.fn(async (_: string, { signal }: RequestInit) => {
+    const body = new ReadableStream({ start: (controller) => signal?.addEventListener("abort", () => controller.error(signal.reason)) });
+    return new Response(body, { status: 200 });
+  });
+  vi.stubGlobal("fetch", stalled);
+  const late = errorOf(api().checkout());
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect([(await late).status, stalled.mock.calls.length]).toEqual([0, 1]);
+});
+
 test.each([
   ["no JSON", new Response("<h1>Bad gateway</h1>", { status: 502 }), 502],
   ["an empty success", new Response("", { status: 200 }), 502],
