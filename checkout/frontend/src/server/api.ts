@@ -22,6 +22,9 @@ const PATIENCE_SECONDS = 10;
 /** The first pause has at least this length. Each further pause is at least twice as long as the one before. */
 const SHORTEST_PAUSE_SECONDS = 1;
 
+/** The code of a response that is not one of the server's errors, such as a page of a proxy or firewall. */
+const UNKNOWN = "unknown";
+
 /** An error response, with a message for customers. `status` is 0 if there was no response. */
 export class ApiError extends Error {
   constructor(
@@ -40,9 +43,10 @@ export class ApiError extends Error {
     return wait !== null && wait <= PATIENCE_SECONDS ? Math.max(wait, SHORTEST_PAUSE_SECONDS) : null;
   }
 
-  /** Whether the same request may succeed later. */
+  /** Whether the same request may succeed later. Only an error of the server itself is final. */
   get isTemporary(): boolean {
-    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
+    const { status, code } = this;
+    return status === 0 || status === 408 || status === 429 || status >= 500 || code === UNKNOWN;
   }
 }
 
@@ -184,10 +188,16 @@ async function send(url: string, init: RequestInit): Promise<Received> {
 function answer<T>(response: Received): T {
   const body = parsed(response.text);
   if (response.ok && body !== null) return body as T;
-  const error = (body as { error?: { code?: unknown; message?: unknown } } | null)?.error;
-  const code = typeof error?.code === "string" ? error.code : "unknown";
-  const message = messageFor("refusal", code, typeof error?.message === "string" ? error.message : "") || copy.errors.server;
+  const { code, message: text } = serverError(body) ?? { code: UNKNOWN, message: "" };
+  const message = messageFor("refusal", code, text) || copy.errors.server;
   throw new ApiError(response.ok ? 502 : response.status, code, message, retryAfter(response));
+}
+
+/** The server's error in this body, or null. A proxy or firewall can use another format, without a request id. */
+function serverError(body: unknown): { code: string; message: string } | null {
+  const error = (body as { error?: Record<string, unknown> } | null)?.error;
+  const { code, message, request_id: requestId } = error ?? {};
+  return typeof code === "string" && typeof message === "string" && typeof requestId === "string" ? { code, message } : null;
 }
 
 function parsed(text: string): unknown {

@@ -93,6 +93,8 @@ test.each([
   ["no JSON", new Response("<h1>Bad gateway</h1>", { status: 502 }), 502],
   ["an empty success", new Response("", { status: 200 }), 502],
   ["an error without a code", json({ error: 7 }, 500), 500],
+  ["a firewall's page", new Response("<h1>Forbidden</h1>", { status: 403 }), 403],
+  ["a proxy's error without a request id", json({ error: { code: "403", message: "Forbidden" } }, 403), 403],
 ])("response with %s is a temporary error", async (_, response, status) => {
   respond(response);
   const error = await errorOf(api().checkout());
