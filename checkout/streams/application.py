@@ -20,7 +20,7 @@ from checkout.streams.feed import Feed, Shown
 from config.api.errors import ApiError, ErrorCode
 from config.api.handler import error_body
 from config.api.limits.client_address import forwarded_address, identity_of
-from config.api.limits.rate_limits import hit
+from config.api.limits.public_limits import hit_public
 from config.api.objects import ObjectMissing
 from config.api.request_id import current_request_id, request_id_from
 
@@ -111,9 +111,7 @@ class EventStreams:
 
     async def _begin(self, name: str, address: str, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            rejection = await self._feed.in_thread(
-                partial(hit, "public", address, settings.RATE_LIMIT_PUBLIC)
-            )
+            rejection = await self._feed.in_thread(partial(hit_public, name, address))
             if rejection is not None:
                 await _reject(send, rejection.as_error())
                 return
@@ -167,7 +165,7 @@ class EventStreams:
 
 
 def _event(shown: Shown) -> bytes:
-    event = b"event: update\nid: %s\ndata: %s\n\n" % (shown.etag.encode(), shown.body)
+    event = b"event: update\nid: %s\ndata: %s\n\n" % (shown.etag.encode(), shown.body())
     return b"retry: %d\n" % shown.poll_in_ms + event if shown.is_final else event
 
 

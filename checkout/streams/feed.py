@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 from django.db import close_old_connections, connection
 
-from checkout.api.checkout_object import checkout_object, details_etag, with_server_time
+from checkout.api.checkout_object import checkout_object, details_etag, encoded_with_server_time
 from checkout.lookup import find_request
 from config.due_work.listening import Channel, Listener
 
@@ -39,13 +39,18 @@ _VERSIONS = """
 
 @dataclass(frozen=True)
 class Shown:
-    """The details of a request as JSON, and their ETag. If `is_final`, no further change is expected."""
+    """The details of a request and their ETag. If `is_final`, no further change is expected."""
 
     request_id: str
     etag: str
-    body: bytes
+    details: bytes
+    """JSON without the server's time: streams that open later share these details."""
     is_final: bool
     poll_in_ms: int
+
+    def body(self) -> bytes:
+        """Return the details with the present server's time, as JSON."""
+        return encoded_with_server_time(self.details)
 
 
 class Feed:
@@ -149,8 +154,8 @@ def _read(id_or_shortcode: str) -> Shown:
     request = find_request(id_or_shortcode)
     checkout = checkout_object(request)
     etag = details_etag(checkout)
-    body = msgspec.json.encode(with_server_time(checkout))
-    return Shown(str(request.pk), etag, body, checkout.is_final, checkout.poll_in_ms)
+    details = msgspec.json.encode(checkout)
+    return Shown(str(request.pk), etag, details, checkout.is_final, checkout.poll_in_ms)
 
 
 def _versions(request_ids: Iterable[str]) -> dict[str, str]:

@@ -146,7 +146,7 @@ export function json(body: unknown, status = 200, headers: Record<string, string
 }
 
 export const refusal = (status: number, code: string, message = "", headers: Record<string, string> = {}): Response =>
-  json({ error: { code, message } }, status, headers);
+  json({ error: { code, message, request_id: "req_7" } }, status, headers);
 
 /** Web Locks as far as the page uses them: `ifAvailable`, exclusive. */
 export function locks(): object {

@@ -15,10 +15,11 @@ export function readEvent(answer: unknown): Event {
   const { amount } = object;
   if (typeof exact === "string") {
     object["amount"] = exact;
-  } else if (Number.isSafeInteger(amount)) {
+  } else if (typeof amount === "number") {
+    if (!Number.isSafeInteger(amount)) {
+      throw new APIError("The event has no amount_details, so its exact amount is unknown.");
+    }
     object["amount"] = String(amount);
-  } else {
-    throw new APIError("The event has no amount_details, so its exact amount is unknown.");
   }
   return answer as Event;
 }

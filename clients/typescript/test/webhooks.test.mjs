@@ -119,6 +119,11 @@ test("an amount beyond 2^53 keeps every digit", () => {
   refused(() => webhooks.verify(lost, signature(lost), SECRET, { now: NOW }), /exact amount is unknown/);
 });
 
+test("an event of a later type needs no amount", () => {
+  const later = event({ id: "re_1", status: "completed" });
+  assert.deepEqual(webhooks.verify(later, signature(later), SECRET, { now: NOW }).data.object, { id: "re_1", status: "completed" });
+});
+
 test("sign makes what verify takes, one signature for each secret", () => {
   assert.equal(webhooks.sign(BODY, SECRET, NOW), signature());
   const header = webhooks.sign(BODY, [OTHER, SECRET]);

@@ -49,10 +49,15 @@ class RateLimitMiddleware:
         if not request.path.startswith(_PUBLIC) or getattr(view, "is_never_refused", False):
             return None
         about = next((str(parameters[name]) for name in _NAMES if name in parameters), "")
-        refusal = _hit("public", about, client_identity(request), settings.RATE_LIMIT_PUBLIC)
+        refusal = hit_public(about, client_identity(request))
         if refusal is None:
             return None
         return json_error(refusal.as_error()) if is_api_path(request) else _page(request, refusal)
+
+
+def hit_public(about: str, identity: str) -> Refusal | None:
+    """Count a public call of the client `identity`. `about` is the name of its payment request in the path, or ""."""
+    return _hit("public", about, identity, settings.RATE_LIMIT_PUBLIC)
 
 
 def count_expensive(request: HttpRequest | Request, about: object) -> None:

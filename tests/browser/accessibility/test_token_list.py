@@ -90,7 +90,7 @@ def test_list_without_routes_is_accessible(
     add_wallet()
     respond(page, "**/discover-wallet-tokens", {"tokens": [held("GOOD", 2, chain.pk)], "unavailable": []})
     open_list(page, panel, create)
-    error = {"type": "upstream_error", "code": "routing_unavailable", "message": "Not now.", "param": None}
+    error = {"code": "routing_unavailable", "message": "Not now.", "request_id": "req_7"}
     respond(page, "**/routes", {"error": error}, status=503)
     panel.locator("button.token", has_text="GOOD").click()
     expect(panel).to_contain_text("Other tokens can’t be offered at the moment")

@@ -9,7 +9,7 @@ from tests.support.accessibility.page_rules import assert_accessible
 
 def _be_busy(page: Page, path: str, seconds: int) -> None:
     """Respond to the next call of this path with 503."""
-    error = {"code": "node_unavailable", "message": "No node responds."}
+    error = {"code": "node_unavailable", "message": "No node responds.", "request_id": "req_7"}
     response = {"status": 503, "headers": {"Retry-After": str(seconds)}, "json": {"error": error}}
     page.route(path, lambda route: route.fulfill(**response), times=1)
 

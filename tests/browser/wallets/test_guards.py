@@ -92,7 +92,7 @@ def test_expired_offer_is_reviewed_again_before_signing(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
     wallet = add_wallet()
-    error = {"code": "route_expired", "message": "The price has moved."}
+    error = {"code": "route_expired", "message": "The price has moved.", "request_id": "req_7"}
     page.route(
         "**/build-transaction", lambda route: route.fulfill(status=409, json={"error": error}), times=1
     )
@@ -120,7 +120,7 @@ def test_proof_is_signed_once_although_the_node_is_busy(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet, local_chain: LocalChain
 ) -> None:
     wallet = add_wallet(answers={"personal_sign": [LATER]})
-    error = {"code": "node_unavailable", "message": "Try again."}
+    error = {"code": "node_unavailable", "message": "Try again.", "request_id": "req_7"}
     busy = {"status": 503, "json": {"error": error}, "headers": {"Retry-After": "1"}}
     page.route("**/payer-proof", lambda route: route.fulfill(**busy), times=1)
     review(page, panel, create(references=False)).click()

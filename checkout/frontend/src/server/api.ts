@@ -22,6 +22,9 @@ const PATIENCE_SECONDS = 10;
 /** The first pause has at least this length. Each further pause is at least twice as long as the one before. */
 const SHORTEST_PAUSE_SECONDS = 1;
 
+/** The code of a response that is not one of the server's errors, such as a page of a proxy or firewall. */
+const UNKNOWN = "unknown";
+
 /** An error response, with a message for customers. `status` is 0 if there was no response. */
 export class ApiError extends Error {
   constructor(
@@ -40,9 +43,10 @@ export class ApiError extends Error {
     return wait !== null && wait <= PATIENCE_SECONDS ? Math.max(wait, SHORTEST_PAUSE_SECONDS) : null;
   }
 
-  /** Whether the same request may succeed later. */
+  /** Whether the same request may succeed later. Only an error of the server itself is final. */
   get isTemporary(): boolean {
-    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
+    const { status, code } = this;
+    return status === 0 || status === 408 || status === 429 || status >= 500 || code === UNKNOWN;
   }
 }
 
@@ -64,7 +68,7 @@ export class Api {
 
     const response = await send(this.request, { headers });
     if (response.status === 304) return null;
-    const body = await answer<Checkout>(response);
+    const body = answer<Checkout>(response);
     this.etag = response.headers.get("ETag");
     return body;
   }
@@ -74,8 +78,11 @@ export class Api {
     return answer<Checkout>(await send(this.request, {}));
   }
 
-  /** The stream has sent the state with this ETag. From now on, only request newer states. */
-  received(etag: string): void {
+  /**
+   * The page shows the state with this ETag. From now on, only request other states. With null, request the state even
+   * if it has not changed.
+   */
+  received(etag: string | null): void {
     this.etag = etag;
   }
 
@@ -155,11 +162,22 @@ async function post<T>(url: string, body: unknown): Promise<T> {
   return answer<T>(await send(url, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
-async function send(url: string, init: RequestInit): Promise<Response> {
+/** A response whose body was read to its end. */
+interface Received {
+  status: number;
+  ok: boolean;
+  headers: Headers;
+  text: string;
+}
+
+async function send(url: string, init: RequestInit): Promise<Received> {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
   try {
-    return await fetch(url, { ...init, credentials: "omit", cache: "no-store", signal: abort.signal });
+    const response = await fetch(url, { ...init, credentials: "omit", cache: "no-store", signal: abort.signal });
+    const { status, ok, headers } = response;
+    // The body can stall after the headers, so the timeout covers both.
+    return { status, ok, headers, text: await response.text() };
   } catch {
     throw new ApiError(0, "unreachable", copy.errors.unreachable, null);
   } finally {
@@ -167,16 +185,30 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-async function answer<T>(response: Response): Promise<T> {
-  const body: unknown = await response.json().catch(() => null);
+function answer<T>(response: Received): T {
+  const body = parsed(response.text);
   if (response.ok && body !== null) return body as T;
-  const error = (body as { error?: { code?: unknown; message?: unknown } } | null)?.error;
-  const code = typeof error?.code === "string" ? error.code : "unknown";
-  const message = messageFor("refusal", code, typeof error?.message === "string" ? error.message : "") || copy.errors.server;
+  const { code, message: text } = serverError(body) ?? { code: UNKNOWN, message: "" };
+  const message = messageFor("refusal", code, text) || copy.errors.server;
   throw new ApiError(response.ok ? 502 : response.status, code, message, retryAfter(response));
 }
 
-function retryAfter(response: Response): number | null {
+/** The server's error in this body, or null. A proxy or firewall can use another format, without a request id. */
+function serverError(body: unknown): { code: string; message: string } | null {
+  const error = (body as { error?: Record<string, unknown> } | null)?.error;
+  const { code, message, request_id: requestId } = error ?? {};
+  return typeof code === "string" && typeof message === "string" && typeof requestId === "string" ? { code, message } : null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function retryAfter(response: Received): number | null {
   const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
 }

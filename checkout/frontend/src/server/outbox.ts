@@ -64,6 +64,7 @@ const PROMPT_MATTERS_FOR_MS = 15 * 60_000;
 export class Outbox {
   private readonly key: string;
   private memory: Memory;
+  private isStored = true;
 
   constructor(requestId: string) {
     this.key = `quittance:${requestId}`;
@@ -280,12 +281,16 @@ export class Outbox {
     edit(this.memory);
     try {
       localStorage.setItem(this.key, JSON.stringify(this.memory));
+      this.isStored = true;
     } catch {
-      // A private window may block storage. Then the record is only in memory.
+      // The storage can be full, and a private window may block it. Then the record is only in memory.
+      this.isStored = false;
     }
   }
 
   private read(): Memory {
+    // The stored record is older than the one in memory.
+    if (!this.isStored) return this.memory;
     const empty: Memory = { unsent: [], acknowledged: [], entered: [], own: [], signed: [], prompts: [], batches: [], paysFee: false };
     try {
       const text = localStorage.getItem(this.key);

@@ -20,7 +20,7 @@ export class StatusPoll {
   private retryAfterMs = 0;
   private intervalMs: number;
   private final: boolean;
-  private streamedUpdates = 0;
+  private taken = 0;
   private readonly stream: StatusStream;
 
   constructor(
@@ -55,7 +55,15 @@ export class StatusPoll {
 
   /** Fetch the state and apply it. Throw ApiError if there is no response. */
   async refresh(): Promise<void> {
-    this.take(await this.api.wholeCheckout());
+    let before: number;
+    let checkout: Checkout;
+    do {
+      before = this.taken;
+      checkout = await this.api.wholeCheckout();
+      // If another state has come meanwhile, either can be the newer one. So fetch the state again.
+    } while (this.taken !== before);
+    this.api.received(null); // The earlier ETag belongs to the state that this one replaces.
+    this.take(checkout);
   }
 
   private askOrRepeat(): void {
@@ -76,7 +84,6 @@ export class StatusPoll {
   }
 
   private streamed(checkout: Checkout, etag: string): void {
-    this.streamedUpdates += 1;
     this.api.received(etag);
     this.connected();
     this.take(checkout);
@@ -86,13 +93,17 @@ export class StatusPoll {
   private async ask(): Promise<void> {
     this.cancel();
     this.asking = true;
-    const before = this.streamedUpdates;
+    const before = this.taken;
     try {
       const checkout = await this.api.checkout();
       this.connected();
-      // Meanwhile, the stream has sent a state, which may be newer.
-      if (this.streamedUpdates !== before) this.again = true;
-      else if (checkout) this.take(checkout);
+      if (this.taken !== before) {
+        // Meanwhile, another state has come, which may be newer. Fetch the state again, even if it has this one's ETag.
+        this.api.received(null);
+        this.again = true;
+      } else if (checkout) {
+        this.take(checkout);
+      }
     } catch (error) {
       this.failed(error);
     }
@@ -106,6 +117,7 @@ export class StatusPoll {
   }
 
   private take(checkout: Checkout): void {
+    this.taken += 1;
     const wasFinal = this.final;
     this.intervalMs = checkout.poll_in_ms;
     this.final = checkout.is_final;

@@ -78,10 +78,23 @@ test("lost connection and timeout are the same error", async () => {
   expect((await late).status).toBe(0);
 });
 
+test("timeout covers a body that never ends", async () => {
+  const stalled = vi.fn(async (_: string, { signal }: RequestInit) => {
+    const body = new ReadableStream({ start: (controller) => signal?.addEventListener("abort", () => controller.error(signal.reason)) });
+    return new Response(body, { status: 200 });
+  });
+  vi.stubGlobal("fetch", stalled);
+  const late = errorOf(api().checkout());
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect([(await late).status, stalled.mock.calls.length]).toEqual([0, 1]);
+});
+
 test.each([
   ["no JSON", new Response("<h1>Bad gateway</h1>", { status: 502 }), 502],
   ["an empty success", new Response("", { status: 200 }), 502],
   ["an error without a code", json({ error: 7 }, 500), 500],
+  ["a firewall's page", new Response("<h1>Forbidden</h1>", { status: 403 }), 403],
+  ["a proxy's error without a request id", json({ error: { code: "403", message: "Forbidden" } }, 403), 403],
 ])("response with %s is a temporary error", async (_, response, status) => {
   respond(response);
   const error = await errorOf(api().checkout());

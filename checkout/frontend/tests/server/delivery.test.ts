@@ -63,6 +63,21 @@ test("rejected hash is reported with the server's message", async () => {
   expect(events.delivered).not.toHaveBeenCalled();
 });
 
+test.each([
+  ["page", new Response("<h1>Forbidden</h1>", { status: 403 })],
+  ["error", json({ error: { code: "403", message: "Forbidden" } }, 403)],
+])("firewall's %s does not remove the hash of a payment", async (_, blocked) => {
+  const calls = respond(blocked, json(payment(), 201));
+  const { outbox, delivery: running } = delivery();
+  events.refused.mockImplementation(({ transaction_hash }) => outbox.drop(transaction_hash));
+  void running.run();
+  await vi.advanceTimersByTimeAsync(0);
+  expect([running.isRetrying, outbox.next?.transaction_hash, outbox.isOwn(HASH)]).toEqual([true, HASH, true]);
+  expect(events.refused).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([calls.mock.calls.length, outbox.next, events.delivered.mock.calls.length]).toEqual([2, undefined, 1]);
+});
+
 const SIGNED = { routeId: "route_1", authorization: { signature: "0x1b" }, paymentId: null, sentAt: 0, seconds: null };
 
 test("signature is submitted before a hash, until the server has it", async () => {

@@ -115,6 +115,22 @@ test("record stays in memory if storage is blocked", () => {
   expect(outbox.next).toEqual(sent());
 });
 
+test("hash outlives later changes while storage is full", () => {
+  const outbox = new Outbox("req_1");
+  outbox.paysFee = true; // There is a stored record.
+  const full = vi.spyOn(localStorage, "setItem").mockImplementation(() => {
+    throw new DOMException("", "QuotaExceededError");
+  });
+  outbox.remember(sent(), BY);
+  outbox.learn(HASH, { nonce: 7, call: null, fromBlock: null });
+  outbox.reread();
+  expect([outbox.next, outbox.own[0]?.nonce]).toEqual([sent(), 7]);
+
+  full.mockRestore();
+  outbox.acknowledge(HASH);
+  expect(new Outbox("req_1").knows(HASH)).toBe(true);
+});
+
 test("hash is the customer's own only if it was entered or sent here", () => {
   const outbox = new Outbox("req_mine");
   // Anyone can submit any hash. That doesn't make the payment this customer's.

@@ -111,6 +111,57 @@ test("update by the stream wins over an older response", async () => {
   expect(onChange.mock.calls.map(([{ status }]) => status)).toEqual(["completed"]);
 });
 
+test.each(["the stream", "a poll"])("state from %s wins over an older refresh", async (source) => {
+  const late: ((_: Response) => void)[] = [];
+  const calls = vi.fn((_: string, __: RequestInit) => new Promise<Response>((resolve) => late.push(resolve)));
+  vi.stubGlobal("fetch", calls);
+  const running = poll(checkout(), "/events");
+  const refreshed = running.refresh();
+  const paid = checkout({ status: "completed" });
+  if (source === "the stream") {
+    Stream.opened[0]?.push(paid);
+  } else {
+    running.now();
+    late.splice(1).forEach((resolve) => resolve(json(paid, 200, { ETag: '"2"' })));
+    await vi.advanceTimersByTimeAsync(0);
+  }
+  late.splice(0).forEach((resolve) => resolve(json(checkout())));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(onChange.mock.calls.map(([{ status }]) => status)).toEqual(["completed"]);
+
+  late.splice(0).forEach((resolve) => resolve(json(paid)));
+  await refreshed;
+  expect(onChange.mock.calls.map(([{ status }]) => status)).toEqual(["completed", "completed"]);
+});
+
+test("poll after a refresh requests the state even if unchanged", async () => {
+  let respondLate = (_: Response): void => undefined;
+  const calls = vi.fn((_: string, __: RequestInit) => new Promise<Response>((resolve) => (respondLate = resolve)));
+  vi.stubGlobal("fetch", calls);
+  const running = poll(checkout(), "/events");
+  Stream.opened[0]?.push(checkout({ is_test: true }));
+  const refreshed = running.refresh();
+  respondLate(json(checkout({ is_available: false })));
+  await refreshed;
+  running.now();
+  expect(calls.mock.calls[1]?.[1].headers).toEqual({});
+});
+
+test("late response to a poll does not undo a refresh", async () => {
+  const late: ((_: Response) => void)[] = [];
+  const calls = vi.fn((_: string, __: RequestInit) => new Promise<Response>((resolve) => late.push(resolve)));
+  vi.stubGlobal("fetch", calls);
+  const running = poll();
+  running.now();
+  const refreshed = running.refresh();
+  late[1]?.(json(checkout({ status: "completed" })));
+  await refreshed;
+  late[0]?.(json(checkout(), 200, { ETag: '"1"' }));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(onChange.mock.calls.map(([{ status }]) => status)).toEqual(["completed"]);
+  expect([calls.mock.calls.length, calls.mock.calls[2]?.[1].headers]).toEqual([3, {}]);
+});
+
 test("final request has no stream; a page that asks again does", () => {
   const final = poll(FINAL, "/events");
   expect(Stream.opened).toHaveLength(0);
