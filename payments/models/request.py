@@ -279,7 +279,12 @@ class PaymentRequest(models.Model):
         There are two reasons. The payment came after the price had expired. Or a refund was created before the
         payment came, and was cancelled or failed later.
         """
-        return self.status in (self.Status.ACTIVE, self.Status.EXPIRED) and self.is_paid_in_full
+        return self.is_completable and self.is_paid_in_full
+
+    @property
+    def is_completable(self) -> bool:
+        """Whether the request's status allows its completion."""
+        return self.status in (self.Status.ACTIVE, self.Status.EXPIRED)
 
     @property
     def is_available(self) -> bool:

@@ -96,9 +96,8 @@ def _lacks_binding(payment: Payment) -> bool:
 
 def _require_not_refunded(request: PaymentRequest, payment: Payment) -> None:
     """Raise ApiError if the request would be paid in full without its refunds."""
-    is_open = request.status in (PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED)
     before_refunds = request.amount_paid - request.amount_reorged
-    if is_open and _is_credited(payment) and before_refunds >= request.amount:
+    if request.is_completable and _is_credited(payment) and before_refunds >= request.amount:
         message = (
             "Refunds of this payment request leave less than its amount, so accepting the payment would not complete "
             "it. Cancel an open refund first, or create a new payment request."

@@ -336,14 +336,14 @@ def paid_at(completed: Completed) -> datetime:
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
-    """Return the status detail. The detail says how much is unpaid or overpaid, or that the price had
-    expired.
+    """Return the status detail. The detail says how much is unpaid or overpaid, or that the merchant decides because
+    the price had expired.
     """
     symbol, decimals = request.token.symbol, request.token.decimals
     lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
-    if after_price:
-        return f"{lead}; it came after the price had expired, so the merchant decides whether to accept it."
     missing = request.amount - request.net - received
+    if after_price and request.is_completable and missing <= 0:
+        return f"{lead}; it came after the price had expired, so the merchant decides whether to accept it."
     if missing > 0 and request.status != PaymentRequest.Status.COMPLETED:
         return f"{lead}; {display_amount(missing, decimals)} {symbol} is still to be paid."
     if missing < 0:
