@@ -46,7 +46,7 @@ class Lookup(models.Model):
     What the nodes reported:
 
     - `seen_at`: when a node first knew the transaction.
-    - `first_block_time`, `first_block_number`: the first block in which our nodes saw the customer's transaction. A
+    - `first_block_time`, `first_block_number`: the first block in which our nodes saw the transaction. A
       reorganisation does not change them.
     """
 

@@ -320,8 +320,7 @@ def completed_swap(completed: Completed) -> dict[str, Any]:
 def paid_at(completed: Completed) -> datetime:
     """Return the time of payment.
 
-    - Usually: the time of the first block in which our nodes saw the transaction.
-    - Delivery of a swap: the time of its block.
+    - Usually: the time of the first block in which our nodes saw the transaction, or the delivery of a swap.
     - Transfer that its sender proved afterwards: the time of the proof.
     - Unbound transfer that the merchant accepted: the time of the acceptance.
     """
@@ -330,7 +329,7 @@ def paid_at(completed: Completed) -> datetime:
         return completed.payment.accepted_at
     if bound.proved_at is not None:
         return bound.proved_at
-    if lookup.is_delivery or lookup.first_block_time is None:
+    if lookup.first_block_time is None:
         return block.time
     return min(lookup.first_block_time, block.time)
 
