@@ -94,6 +94,7 @@ def _credit(
             **FREE,
         )
         Swap.objects.filter(pk=payment.pk).update(next_poll_at=None, reported_amount=delivered.amount, **FREE)
+        current.refresh_from_db()
         clear_reorged(current)
     logger.warning("payment %s: its swap was delivered again, by %s", payment.pk, hash_)
     return True
