@@ -57,7 +57,8 @@ class PaymentRequest(models.Model):
     The amount that was paid:
 
     - `amount_paid` is the sum of all credited payments. Only `payments.verification.storing` writes it.
-    - `amount_reorged` is the part of `amount_paid` whose payments are flagged `reorged`.
+    - `amount_reorged` is the part of `amount_paid` that reorganisations took: payments that are flagged `reorged`, and
+      what is missing if the merchant accepted a transaction that pays less than before.
     - `net` is `amount_paid` less refunds and reorganised payments. Completion, the remaining amount, routes, pages
       and events use it.
 

@@ -294,7 +294,7 @@ def completed_columns(
         "carries_others": carries_others,
         "unanswered_looks": 0,
         **NOT_HOLDING,
-        "status_detail": _verified(payment, request, received, after_price=after_price),
+        "status_detail": verified_detail(payment, request, received, after_price=after_price),
         "completed_at": now,
         "value_due_at": now if request.token.price_as and not request.is_refund else None,
         **paid_columns(completed.lookup, request, verdict.bound, received, completed.quote),
@@ -334,7 +334,7 @@ def paid_at(completed: Completed) -> datetime:
     return min(lookup.first_block_time, block.time)
 
 
-def _verified(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
+def verified_detail(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
     """Return the status detail. The detail says how much is unpaid or overpaid, or that the merchant decides because
     the price had expired.
     """
