@@ -57,7 +57,8 @@ class PaymentRequest(models.Model):
     The amount that was paid:
 
     - `amount_paid` is the sum of all credited payments. Only `payments.verification.storing` writes it.
-    - `amount_reorged` is the part of `amount_paid` whose payments are flagged `reorged`.
+    - `amount_reorged` is the part of `amount_paid` that reorganisations took: payments that are flagged `reorged`, and
+      what is missing if the merchant accepted a transaction that pays less than before.
     - `net` is `amount_paid` less refunds and reorganised payments. Completion, the remaining amount, routes, pages
       and events use it.
 
@@ -279,7 +280,12 @@ class PaymentRequest(models.Model):
         There are two reasons. The payment came after the price had expired. Or a refund was created before the
         payment came, and was cancelled or failed later.
         """
-        return self.status in (self.Status.ACTIVE, self.Status.EXPIRED) and self.is_paid_in_full
+        return self.is_completable and self.is_paid_in_full
+
+    @property
+    def is_completable(self) -> bool:
+        """Whether the request's status allows its completion."""
+        return self.status in (self.Status.ACTIVE, self.Status.EXPIRED)
 
     @property
     def is_available(self) -> bool:

@@ -115,7 +115,7 @@ class DailyFees(models.Model):
 
 
 class LateValue(models.Model):
-    """A past day (UTC) to count again, because one of its payments got a value later.
+    """A past day (UTC) to count again, because one of its payments got a value later, or another amount.
 
     The row is deleted once the day is counted again.
     """

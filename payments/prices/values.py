@@ -8,6 +8,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
 from django.db import transaction
@@ -89,6 +90,18 @@ def _value(payments: Sequence[Payment], currency: str, rate_of: RateOf) -> int:
         written = update_each(Payment, rows, guard={"status": Payment.Status.COMPLETED})
         note_late_values(payment for payment in payments if payment.pk in written)
     return len(written)
+
+
+def revalued(payment: Payment, received: int) -> dict[str, Any] | None:
+    """Return the payment's value for another amount, at the rate that it has. None if it has no value yet.
+
+    A newer rate would change the worth of the money that had arrived.
+    """
+    if not payment.value:
+        return None
+    digits, rate = DIGITS[payment.value["currency"]], Fraction(payment.value["rate"])
+    amount = value_of(received, payment.request.token.decimals, rate, digits)
+    return {**payment.value, "amount": f"{amount:f}"}
 
 
 def valued(payment: Payment, rate: Rate) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def count_values(day: date, completed: QuerySet[Payment]) -> list[DailyValue]:
 
 
 def note_late_values(payments: Iterable[Payment]) -> None:
-    """Schedule a recount of these payments' days. Call it in the transaction that stores their values.
+    """Schedule a recount of these payments' days. Call it in the transaction that stores their values or amounts.
 
     Today needs no row, because it is recounted all the time. Each call adds new rows: a process that has already read
     an existing row would miss these values.

@@ -39,7 +39,8 @@ def delivered(lookup: Lookup, terms: Terms, check: ChainCheck) -> Completed | Fa
             taken = partial(_unproved, lookup, FailureCode.TRANSACTION_ALREADY_USED, _ALREADY_CREDITED, check)
             return Completed(lookup, verdict, facts, check.finality, if_used=taken)
         case NotFound():
-            return _unproved(lookup, FailureCode.TRANSACTION_NOT_FOUND, _UNKNOWN, check)
+            removed = lookup if lookup.first_block_time is not None else None
+            return _unproved(lookup, FailureCode.TRANSACTION_NOT_FOUND, _UNKNOWN, check, removed)
         case Refused():
             return _unproved(lookup, verdict.code, verdict.message, check)
         case NotYet():
@@ -48,11 +49,13 @@ def delivered(lookup: Lookup, terms: Terms, check: ChainCheck) -> Completed | Fa
             return waiting(lookup, shown, facts, check)
 
 
-def _unproved(lookup: Lookup, code: FailureCode, message: str, check: ChainCheck) -> Failed | Postponed:
+def _unproved(
+    lookup: Lookup, code: FailureCode, message: str, check: ChainCheck, removed: Lookup | None = None
+) -> Failed | Postponed:
     payment = lookup.payment
     if code in (FailureCode.TRANSACTION_ALREADY_USED, FailureCode.TRANSACTION_AMBIGUOUS):
         # Two requests claim the same money. An operator must decide which of them was paid.
         logger.error("payment %s: another payment claims its delivery; check both by hand", payment.pk)
     name, hash_ = provider_name(payment.swap.provider), lookup.transaction_hash
     why = Unproved(code, f"{name} reports {hash_} on {lookup.chain.name} as the delivery. {message}")
-    return swap_outcomes.unproved(payment, why, check.now, is_final=lookup.is_customers_own)
+    return swap_outcomes.unproved(payment, why, check.now, is_final=lookup.is_customers_own, removed=removed)

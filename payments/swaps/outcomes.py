@@ -10,7 +10,13 @@ from payments.models import FailureCode, Lookup, Payment, Quote, swap_of
 from payments.providers.base import SwapStatus
 from payments.requests.lifecycle import UNMINED_HOLD
 from payments.swaps.status import Delivered, Ended, UnderWay, Unproved, shown_status, shown_url
-from payments.verification.columns import block_columns, sender_columns, sighting_columns, swap_columns
+from payments.verification.columns import (
+    UNKNOWN,
+    block_columns,
+    sender_columns,
+    sighting_columns,
+    swap_columns,
+)
 from payments.verification.outcomes import RESPONDED, Failed, Postponed
 
 # One confirmation of the customer's transaction is enough: only the delivery is credited.
@@ -93,11 +99,15 @@ def unproved(
     *,
     status: SwapStatus | None = None,
     is_final: bool = False,
+    removed: Lookup | None = None,
 ) -> Failed | Postponed:
     """Our nodes don't confirm the reported delivery.
 
     The failed check uses a retry. The report may have been wrong, so the provider is polled again. The payment
     fails after the last retry, or at once with `is_final`.
+
+    `removed` is the lookup of a delivery that was mined, but that no node knows now. Its row stays: if the provider
+    reports the same transaction again, the first block's time counts.
     """
     columns, swap = (RESPONDED, _status_columns(payment, status)) if status else ({}, {})
     if is_final or payment.attempts >= MAX_MISSED_CHECKS:
@@ -115,6 +125,8 @@ def unproved(
         "reported_amount": None,
         "next_poll_at": now + pause_after_miss(payment.attempts),
     }
+    if removed is not None:
+        return Postponed(payment, removed, None, columns, UNKNOWN, swap=swap)
     return Postponed(payment, None, None, columns, swap=swap, delivery="")
 
 

@@ -61,6 +61,8 @@ def _credit(
     hash_ = delivered.transaction_hash
     again = copy.copy(lookup)
     again.transaction_hash = hash_
+    # The first block is the removed transaction's.
+    again.first_block_time = again.first_block_number = None
     payment.swap.reported_amount = delivered.amount
     try:
         snapshot = client(chain).look_up(
@@ -84,9 +86,15 @@ def _credit(
         if not replace_credit(request, again, transfers):
             return False
         Lookup.objects.filter(pk=lookup.pk).update(
-            transaction_hash=hash_, finality_check_at=now + PAUSE, **block_columns(facts.block), **FREE
+            transaction_hash=hash_,
+            first_block_time=facts.block.time,
+            first_block_number=facts.block.number,
+            finality_check_at=now + PAUSE,
+            **block_columns(facts.block),
+            **FREE,
         )
         Swap.objects.filter(pk=payment.pk).update(next_poll_at=None, reported_amount=delivered.amount, **FREE)
+        current.refresh_from_db()
         clear_reorged(current)
     logger.warning("payment %s: its swap was delivered again, by %s", payment.pk, hash_)
     return True

@@ -58,9 +58,11 @@ class Consumption:
         ]
 
 
-def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[str, Consumption]:
+def plan_credits(
+    wanted: Sequence[tuple[Lookup, Sequence[Transfer]]], *, replacing: str | None = None
+) -> dict[str, Consumption]:
     """Return the transfers to credit to each payment, by payment id. Transfers that were credited before are left
-    out.
+    out, except those of the payment `replacing`, whose credits the new ones replace.
 
     The payments must have different transactions. Call this in the database transaction that stores the rows: until
     the commit, this function locks the credits of each chain transaction.
@@ -75,6 +77,8 @@ def plan_credits(wanted: Sequence[tuple[Lookup, Sequence[Transfer]]]) -> dict[st
     )
     # Leave out reversed payments of native coin: the total that their address received doesn't include them any more.
     stored = stored.exclude(payment__reorged=True, payment__deposit_sequence__isnull=False)
+    if replacing is not None:
+        stored = stored.exclude(payment=replacing)
     earlier: dict[tuple[int, str], list[tuple[str, str, int]]] = defaultdict(list)
     rows = stored.values_list("chain_id", "transaction_hash", "slot", "account", "amount")
     for chain_id, transaction_hash, slot, account, amount in rows:

@@ -3,8 +3,8 @@ the result.
 
 If the block of a completed payment was removed, the payment stays completed, because a webhook was sent. The
 payment is flagged, and the operator is alerted. The flag is cleared if the transaction is in the chain again, at
-the required depth. If another transaction uses the payer's authorization, it is credited in place of the removed one
-(`recrediting`).
+the required depth. If the transaction then pays another amount, or by another transfer, its credit is replaced. The
+same applies if another transaction uses the payer's authorization (`recrediting`).
 
 If the block of a failed payment was removed, the payment is verified again, without using a retry. A failed payment
 can't be retried once its block is final.
@@ -12,16 +12,18 @@ can't be retried once its block is final.
 
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, QuerySet, Sum
+from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
-from chains.client import ChainClient, ChainError, Head, Snapshot, TransactionFacts
+from chains.client import ChainClient, ChainError, Head, Snapshot, TransactionFacts, Transfer
 from chains.families import get_client
+from chains.lookup import token_by_id
 from chains.models import Chain
 from config.api.log_context import log_context
 from config.due_work import leases
@@ -37,6 +39,7 @@ from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import note
 from payments.verification.columns import block_columns, sender_columns
 from payments.verification.leasing import with_payments
+from payments.verification.quote_evidence import pinned_contracts
 from payments.verification.recrediting import is_uncredited, paying_transfers, replace_credit
 from payments.verification.reopening import reopen, undo_refund
 
@@ -101,7 +104,10 @@ def _check_on_chain(
 ) -> None:
     if not lookups:
         return
-    snapshot = look_up(client, lookups, with_finality=True)
+    # Only reorganised payments are evaluated again.
+    is_evaluated = any(lookup.payment.reorged for lookup in lookups)
+    contracts = pinned_contracts(lookups[0].chain) if is_evaluated else ()
+    snapshot = look_up(client, lookups, with_finality=True, mentioning=contracts)
     for lookup in lookups:
         payment = lookup.payment
         if lookup.transaction_hash in snapshot.contradicted:
@@ -197,12 +203,12 @@ def _check_reorged(
     """Clear the flag if the transaction is in the chain again and deep enough. Otherwise check again later."""
     payment, held = lookup.payment, _held([lookup], claim_id)
     finality = Finality.parse(lookup.chain.confirmations, lookup.chain.confirmations_fallback)
-    if is_uncredited(lookup):
-        if not _credit_again(lookup, facts, head, finality, claim_id, now):
-            held.update(finality_check_at=next_check_of_reorged(payment, now), **FREE)
+    has_own_credit = not is_uncredited(lookup)
+    is_unchanged = has_own_credit and facts is not None and _pays_the_same(lookup, facts)
+    if not is_unchanged and _credit_again(lookup, facts, head, finality, claim_id, now):
         return
     is_back = facts is not None and finality.is_reached(facts, head) and _still_pays(lookup, facts)
-    if is_back and facts is not None and facts.block is not None:
+    if has_own_credit and is_back and facts is not None and facts.block is not None:
         clear_reorged(payment, held, finality_check_at=now + PAUSE, **block_columns(facts.block))
         return
     reading = _reading_columns(lookup, facts)
@@ -218,22 +224,32 @@ def _credit_again(
     claim_id: uuid.UUID,
     now: datetime,
 ) -> bool:
-    """The payment follows another transaction now: credit it in place of the removed one. Return False if it doesn't
-    pay, or is not deep enough.
+    """The payment follows another transaction now, or its own transaction pays otherwise: replace its credit. Return
+    False if the transaction doesn't pay, or is not deep enough.
+
+    If a completed request would then be paid only in part, the merchant must have accepted the payment after the
+    transaction was mined again.
     """
-    if facts is None or facts.block is None or not finality.is_reached(facts, head):
+    if lookup.is_difference:
         return False
-    transfers = paying_transfers(lookup, Snapshot(head, {lookup.transaction_hash: facts}), finality)
+    block = facts.block if facts is not None and finality.is_reached(facts, head) else None
+    transfers: Sequence[Transfer] = ()
+    if block is not None:
+        transfers = paying_transfers(lookup, Snapshot(head, {lookup.transaction_hash: facts}), finality)
+    if facts is not None and _still_pays(lookup, facts) and _sum(transfers) < _credited(lookup).total():
+        transfers = ()  # All that was credited is still there. Evidence that came later doesn't reduce it.
     held = _held([lookup], claim_id)
     with transaction.atomic():
         request = lock_request(lookup.payment.request_id)
         current = Payment.objects.get(pk=lookup.payment_id)
         if not (current.reorged and held.select_for_update(no_key=True).exists()):
             return False
-        if not replace_credit(request, lookup, transfers, sender_columns(current, facts)):
+        columns = {} if lookup.is_delivery else sender_columns(current, facts)
+        is_accepted = block is not None and (current.accepted_at or block.time) > block.time
+        if not replace_credit(request, lookup, transfers, columns, accepts_less=is_accepted):
             return False
         current.refresh_from_db()
-        clear_reorged(current, held, finality_check_at=now + PAUSE, **block_columns(facts.block))
+        clear_reorged(current, held, finality_check_at=now + PAUSE, **block_columns(block))
     logger.warning("payment %s was paid again, by %s", current.pk, lookup.transaction_hash)
     return True
 
@@ -254,17 +270,51 @@ def next_check_of_reorged(payment: Payment, now: datetime) -> datetime | None:
     return None if age > REORGED_WATCH else now + max(PAUSE, age / 10)
 
 
+def _credited(lookup: Lookup) -> Counter[str]:
+    """Return the amount that was credited for each of the transaction's transfers, by slot.
+
+    If other transactions were credited to this payment too, their blocks were final already.
+    """
+    own = lookup.payment.consumed_transfers.filter(transaction_hash=lookup.credit_key)
+    return Counter({slot: int(amount) for slot, amount in own.values_list("slot", "amount")})
+
+
+def _sum(transfers: Sequence[Transfer]) -> int:
+    return sum(transfer.amount for transfer in transfers)
+
+
+def _moved(lookup: Lookup, facts: TransactionFacts) -> dict[str, int]:
+    """Return the amounts that reached the request's addresses in its token, by slot.
+
+    In another block, a slot can have a transfer of another token, or to another account.
+    """
+    request = lookup.payment.request
+    own = (request.recipient_address, request.deposit_address)
+    token = token_by_id(request.token_id).contract_address
+    return {t.slot: t.amount for t in facts.transfers if t.token == token and t.recipient in own}
+
+
+def _pays_the_same(lookup: Lookup, facts: TransactionFacts) -> bool:
+    """Whether the mined transaction transfers exactly what was credited, and was not found to pay less before."""
+    moved = _moved(lookup, facts)
+    is_marked = lookup.received is not None and not lookup.is_difference
+    is_same = all(moved.get(slot) == amount for slot, amount in _credited(lookup).items())
+    return facts.succeeded and is_same and not is_marked
+
+
 def _still_pays(lookup: Lookup, facts: TransactionFacts) -> bool:
     """Whether the mined transaction still transfers what was credited, or more."""
     if not facts.is_readable:
         return facts.block is not None and facts.block.hash == lookup.block_hash
     if not facts.succeeded:
         return False
-    moved = {transfer.slot: transfer.amount for transfer in facts.transfers}
-    # If other transactions were credited to this payment too, their blocks were final already.
-    own = lookup.payment.consumed_transfers.filter(transaction_hash=lookup.credit_key)
-    credited = own.values_list("slot", "amount")
-    return not facts.is_complete or all(moved.get(slot, 0) >= amount for slot, amount in credited)
+    moved, credited = _moved(lookup, facts), _credited(lookup)
+    # The logs of EVM tokens are always complete.
+    may_be_hidden = (
+        token_by_id(lookup.payment.request.token_id).contract_address == "" or facts.commitment is not None
+    )
+    is_hidden = may_be_hidden and not facts.is_complete
+    return is_hidden or all(moved.get(slot, 0) >= amount for slot, amount in credited.items())
 
 
 def is_final(lookup: Lookup, facts: TransactionFacts | None, head: Head) -> bool:
@@ -352,8 +402,12 @@ def _set_reorged(request: PaymentRequest, payment: Payment, now: datetime, *, re
     if not unchanged.update(reorged=reorged):
         return False
     # Compute the whole sum. Don't add to it: a worker of the previous release may have set a flag without adding.
-    lost = request.payments.filter(status=Payment.Status.COMPLETED, reorged=True)
-    request.amount_reorged = lost.aggregate(total=Sum("amount_received"))["total"] or 0
+    sums = request.payments.filter(status=Payment.Status.COMPLETED).aggregate(
+        lost=Sum("amount_received", filter=Q(reorged=True)), credited=Sum("amount_received")
+    )
+    # If the merchant accepted a transaction that pays less than before, `amount_paid` still has the difference.
+    missing = max(request.amount_paid - int(sums["credited"] or 0), 0)
+    request.amount_reorged = int(sums["lost"] or 0) + missing
     PaymentRequest.objects.filter(pk=request.pk).update(amount_reorged=request.amount_reorged)
     payment.reorged = reorged
     reason = "its block was reorganised away" if reorged else "its transaction is in the chain again"

@@ -294,7 +294,7 @@ def completed_columns(
         "carries_others": carries_others,
         "unanswered_looks": 0,
         **NOT_HOLDING,
-        "status_detail": _verified(payment, request, received, after_price=after_price),
+        "status_detail": verified_detail(payment, request, received, after_price=after_price),
         "completed_at": now,
         "value_due_at": now if request.token.price_as and not request.is_refund else None,
         **paid_columns(completed.lookup, request, verdict.bound, received, completed.quote),
@@ -320,8 +320,7 @@ def completed_swap(completed: Completed) -> dict[str, Any]:
 def paid_at(completed: Completed) -> datetime:
     """Return the time of payment.
 
-    - Usually: the time of the first block in which our nodes saw the transaction.
-    - Delivery of a swap: the time of its block.
+    - Usually: the time of the first block in which our nodes saw the transaction, or the delivery of a swap.
     - Transfer that its sender proved afterwards: the time of the proof.
     - Unbound transfer that the merchant accepted: the time of the acceptance.
     """
@@ -330,20 +329,20 @@ def paid_at(completed: Completed) -> datetime:
         return completed.payment.accepted_at
     if bound.proved_at is not None:
         return bound.proved_at
-    if lookup.is_delivery or lookup.first_block_time is None:
+    if lookup.first_block_time is None:
         return block.time
     return min(lookup.first_block_time, block.time)
 
 
-def _verified(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
-    """Return the status detail. The detail says how much is unpaid or overpaid, or that the price had
-    expired.
+def verified_detail(payment: Payment, request: PaymentRequest, received: int, *, after_price: bool) -> str:
+    """Return the status detail. The detail says how much is unpaid or overpaid, or that the merchant decides because
+    the price had expired.
     """
     symbol, decimals = request.token.symbol, request.token.decimals
     lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
-    if after_price:
-        return f"{lead}; it came after the price had expired, so the merchant decides whether to accept it."
     missing = request.amount - request.net - received
+    if after_price and request.is_completable and missing <= 0:
+        return f"{lead}; it came after the price had expired, so the merchant decides whether to accept it."
     if missing > 0 and request.status != PaymentRequest.Status.COMPLETED:
         return f"{lead}; {display_amount(missing, decimals)} {symbol} is still to be paid."
     if missing < 0:

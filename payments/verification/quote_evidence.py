@@ -100,22 +100,24 @@ def named_quotes_by_hash(
 def deliveries_of(lookups: Sequence[Lookup], chain: Chain) -> dict[str, Delivery]:
     """Return a `Delivery` with its consumed transfers for each lookup of a delivery, by payment id.
 
+    The payment's own transfers are left out: after a reorganisation, the same transaction may be credited again.
+
     Makes one query, or none if there are no deliveries.
     """
     deliveries = [lookup for lookup in lookups if lookup.is_delivery]
     if not deliveries:
         return {}
-    taken: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
+    taken: dict[str, list[tuple[str, tuple[str, str, int]]]] = defaultdict(list)
     consumed = ConsumedTransfer.objects.filter(
         chain=chain, transaction_hash__in={lookup.transaction_hash for lookup in deliveries}
     )
-    rows = consumed.values_list("transaction_hash", "slot", "account", "amount")
-    for transaction_hash, slot, account, amount in rows:
-        taken[transaction_hash].append((slot, account, amount))
+    rows = consumed.values_list("transaction_hash", "payment_id", "slot", "account", "amount")
+    for transaction_hash, payment_id, slot, account, amount in rows:
+        taken[transaction_hash].append((payment_id, (slot, account, amount)))
     return {
         lookup.payment_id: Delivery(
             lookup.payment.swap.reported_amount,
-            Taken(tuple(taken[lookup.transaction_hash])),
+            Taken(tuple(each for of, each in taken[lookup.transaction_hash] if of != lookup.payment_id)),
             lookup.is_customers_own,
         )
         for lookup in deliveries

@@ -342,10 +342,21 @@ def _is_at_address(outcome: Postponed) -> bool:
 
 
 def _write_deliveries(reported: Mapping[Payment, str], now: datetime) -> None:
-    """Replace the lookups of these payments' deliveries. The new ones are due now. An empty hash means: no delivery."""
+    """Replace the lookups of these payments' deliveries. The new ones are due now. An empty hash means: no delivery.
+
+    If a new lookup has the same hash as the one that it replaces, it keeps the transaction's first block.
+    """
     if not reported:
         return
-    Lookup.objects.filter(of_swap__in=[payment.pk for payment in reported]).delete()
+    replaced = Lookup.objects.filter(of_swap__in=[payment.pk for payment in reported])
+    first_blocks = {
+        (each.of_swap_id, each.transaction_hash): {
+            "first_block_time": each.first_block_time,
+            "first_block_number": each.first_block_number,
+        }
+        for each in replaced
+    }
+    replaced.delete()
     Lookup.objects.bulk_create(
         Lookup(
             of_swap_id=payment.pk,
@@ -354,6 +365,7 @@ def _write_deliveries(reported: Mapping[Payment, str], now: datetime) -> None:
             transaction_hash=transaction_hash,
             is_simulated=payment.is_simulated,
             next_check_at=now,
+            **first_blocks.get((payment.pk, transaction_hash), {}),
         )
         for payment, transaction_hash in reported.items()
         if transaction_hash

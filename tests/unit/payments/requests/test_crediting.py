@@ -408,13 +408,3 @@ def test_first_merchant_accepts_transfers_to_shared_wallet(make: Make, other_mer
     make(owner=other_merchant)
     unbound = fail(request, FailureCode.TRANSACTION_NOT_BOUND)
     assert accept_payment(unbound, reason="mine", actor="test").status == "pending"
-
-
-def test_late_status_detail_says_that_the_merchant_decides(make: Make) -> None:
-    request = make()
-    price(request)
-    expire(request)
-    payment = pay(request, 10)
-    assert payment.status_detail == (
-        "Verified on the chain; it came after the price had expired, so the merchant decides whether to accept it."
-    )
