@@ -97,6 +97,12 @@ class AuthorizationClient(Protocol):
         fees.
         """
 
+    def used_nonces(self, account: str, *, at_block: int) -> int:
+        """Return how many of the account's nonces were used up to the block of this height.
+
+        On a chain with a quorum, two nodes have to return the same number.
+        """
+
     def send(self, raw: str, *, to_all: bool = False) -> Sent:
         """Send a signed transaction (hex) to the nodes until one accepts it. Idempotent.
 

@@ -19,6 +19,11 @@ from config.database.outages import is_outage
 logger = logging.getLogger(__name__)
 
 _OWN_CODES = {code.value for code in ErrorCode}
+# If the connection is lost during the COMMIT, the service can't know whether PostgreSQL stored the changes.
+_DATABASE_UNAVAILABLE = (
+    "Service temporarily unavailable. Try again in a few seconds. A call that changes something may have taken effect: "
+    "repeat it with the same Idempotency-Key, or read the object first."
+)
 _MISSING = {"required": "{} is required.", "null": "{} is required; got null."}
 
 
@@ -83,8 +88,7 @@ def as_api_error(exception: BaseException | None) -> ApiError:
             return ApiError(ErrorCode.RESOURCE_MISSING, "No object has this id.")
         case _ if is_outage(exception):
             logger.warning("database unavailable", exc_info=exception)
-            message = "Service temporarily unavailable. Nothing was changed. Try again in a few seconds."
-            return ApiError(ErrorCode.SERVICE_UNAVAILABLE, message)
+            return ApiError(ErrorCode.SERVICE_UNAVAILABLE, _DATABASE_UNAVAILABLE)
     return ApiError(ErrorCode.INTERNAL_ERROR, INTERNAL_ERROR)
 
 

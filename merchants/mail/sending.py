@@ -1,8 +1,8 @@
 """Send the stored e-mails (see `config.due_work`).
 
-After an e-mail is sent or given up, its row is deleted. If a worker dies between sending and deleting, another worker
-sends the e-mail a second time. Addresses are never logged. A mail server's error may quote an address, so only the
-class of the error is logged.
+After an e-mail is sent or given up, its row is deleted. If a worker dies between sending and deleting, or loses its
+lease because the mail server is slow, another worker sends the e-mail a second time. Addresses are never logged. A mail
+server's error may quote an address, so only the class of the error is logged.
 """
 
 import logging
@@ -27,19 +27,18 @@ logger = logging.getLogger(__name__)
 KEPT = timedelta(hours=24)
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=1)
-# A lease is renewed for at most a minute. The batch must end within this time, even if each e-mail takes
-# EMAIL_TIMEOUT.
-_BATCH = 5
 MAILS = Queue(model=Mail, due="next_attempt_at", owner="merchant_id")
 
 Send = Callable[..., object]
 
 
 def send_due(*, now: Callable[[], datetime] = timezone.now, send: Send = mail.send) -> int:
-    """Send a batch of due e-mails. Return how many were due."""
-    lease = MAILS.claim(now(), _BATCH)
+    """Send the e-mail that is due first. Return how many were due: 0 or 1."""
+    # EMAIL_TIMEOUT limits each wait for the server, not the whole e-mail. A slow e-mail can take as long as a lease is
+    # renewed. So an e-mail shares its lease with no other.
+    lease = MAILS.claim(now(), 1)
     with leases.kept(lease):
-        for row in Mail.objects.filter(pk__in=lease.keys).order_by("next_attempt_at", "pk"):
+        for row in Mail.objects.filter(pk__in=lease.keys):
             if lease.holds(row.pk):
                 _send_one(row, lease, now(), send)
                 lease.end(row.pk)
@@ -47,7 +46,9 @@ def send_due(*, now: Callable[[], datetime] = timezone.now, send: Send = mail.se
 
 
 def _send_one(row: Mail, lease: Lease, now: datetime, send: Send) -> None:
-    own = Mail.objects.filter(pk=row.pk, claim_id=lease.claim_id)
+    # After an e-mail is sent or given up, its row is deleted even if the lease was lost. Otherwise, if sending always
+    # takes longer than the lease, each worker would send the e-mail again.
+    own = Mail.objects.filter(pk=row.pk)
     extra: dict[str, Any] = {"headers": headers(row)} if row.member_id else {}
     try:
         send(row.recipient, row.subject, row.text + footer(row), **extra)
@@ -60,7 +61,9 @@ def _send_one(row: Mail, lease: Lease, now: datetime, send: Send) -> None:
             )
             return
         pause = min(FIRST_PAUSE * 2**row.failures, LONGEST_PAUSE)
-        own.update(next_attempt_at=now + pause, failures=F("failures") + 1, **FREE)
+        own.filter(claim_id=lease.claim_id).update(
+            next_attempt_at=now + pause, failures=F("failures") + 1, **FREE
+        )
         logger.warning(
             "the %s e-mail %d of merchant %s was not sent: %s", row.kind, row.pk, row.merchant_id, reason
         )

@@ -26,7 +26,7 @@ from payments.prices.sources.base import Listing
 
 USD = "USD"
 FRESH_SECONDS = 60
-_KEY = "currencies:available"
+_KEY = "currencies:1:available"  # the number is the format of the value
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,9 @@ def _available(coin: str, listings_by_source: Mapping[str, list[Listing]]) -> fr
 
     While one thread queries the sources, the others get the previous result.
     """
-    with suppress(RedisError):
-        if (shared := cache.get(_KEY)) is not None:
+    # A value that can't be read counts as a missing entry.
+    with suppress(RedisError, UnicodeDecodeError):
+        if isinstance(shared := cache.get(_KEY), bytes):
             return frozenset(shared.decode().split())
     if _kept is not None and time.monotonic() - _kept[0] <= FRESH_SECONDS:
         return _kept[1]

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
+import msgspec
 from django.core.cache import cache
 from redis import RedisError
 
@@ -36,6 +37,11 @@ MAX_WAIT_SECONDS = 3.0
 RETRY_SECONDS = 30.0
 MAX_TOKENS = 5000
 _CACHE_PAUSE_SECONDS = 5.0
+# Increase this number if the format of cached lists changes. Then no process reads lists of another format.
+_FORMAT = 2
+_MAX_UNPACKED_BYTES = 16 * 1024 * 1024
+_Row = tuple[str, str, str, int, str | None, str | None]
+_list_decoder = msgspec.json.Decoder(tuple[float, list[_Row]])
 
 Place = tuple[str, int]
 """The key of a list: provider and chain id."""
@@ -243,7 +249,8 @@ class _Cache:
             return {}
         cached = self._try(lambda: cache.get_many([_key(place, "tokens") for place in places])) or {}
         packed = {place: cached.get(_key(place, "tokens")) for place in places}
-        return {place: _unpacked(data, place[1]) for place, data in packed.items() if isinstance(data, bytes)}
+        unpacked = {place: _unpacked(data, place[1]) for place, data in packed.items()}
+        return {place: kept for place, kept in unpacked.items() if kept is not None}
 
     def store(self, lists: Mapping[Place, _Kept]) -> None:
         """Store the lists first and their times second. So if a time is cached, its list is cached too."""
@@ -277,7 +284,7 @@ class _Cache:
 
 def _key(place: Place, part: str) -> str:
     provider, chain_id = place
-    return f"routing:{provider}:{chain_id}:{part}"
+    return f"routing:{_FORMAT}:{provider}:{chain_id}:{part}"
 
 
 def _refresh_key(provider: str) -> str:
@@ -299,13 +306,23 @@ def _packed(kept: _Kept) -> bytes:
     return zlib.compress(json.dumps([kept.made_at, rows]).encode(), 1)
 
 
-def _unpacked(packed: bytes, chain_id: int) -> _Kept:
-    made_at, rows = json.loads(zlib.decompress(packed))
-    tokens = (
-        ListedToken(chain_id, token, symbol, name, decimals, Decimal(usd) if usd else None, logo_url)
-        for token, symbol, name, decimals, usd, logo_url in rows
-    )
-    return _Kept(made_at, {token.token: token for token in tokens})
+def _unpacked(packed: object, chain_id: int) -> _Kept | None:
+    """Return the list. Return None, a missing entry, if the value is not readable or too large."""
+    if not isinstance(packed, bytes):
+        return None
+    try:
+        decompressor = zlib.decompressobj()
+        unpacked = decompressor.decompress(packed, _MAX_UNPACKED_BYTES)
+        if not decompressor.eof:
+            return None
+        made_at, rows = _list_decoder.decode(unpacked)
+        tokens = (
+            ListedToken(chain_id, token, symbol, name, decimals, Decimal(usd) if usd else None, logo_url)
+            for token, symbol, name, decimals, usd, logo_url in rows
+        )
+        return _Kept(made_at, {token.token: token for token in tokens})
+    except (zlib.error, msgspec.DecodeError, ArithmeticError, ValueError):
+        return None
 
 
 _cache = _Cache()

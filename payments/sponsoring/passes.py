@@ -43,14 +43,14 @@ def unsent(chain: Chain) -> QuerySet[Authorization]:
 
     A signature can be used after its transaction failed in a block, unless the payer signed that whole transaction. A
     new transaction must wait until that block is deep and the cost of the failure is known. Failures bar the payer,
-    so there are few such authorizations.
+    so there are few such authorizations. A signature can also be used if an unknown transaction used its transaction's
+    nonce.
     """
     signed = Authorization.objects.filter(chain=chain, signed_at__isnull=False, ended_at__isnull=True)
     relays = Relay.objects.filter(authorization=OuterRef("pk"))
-    has_failed = Exists(relays.filter(succeeded=False)) & ~Exists(
-        relays.exclude(succeeded=False, ended_at__isnull=False, fee__isnull=False)
-    )
-    return signed.filter(~Exists(relays) | Q(has_failed, transaction__isnull=True))
+    has_failed = Q(succeeded=False, fee__isnull=False) | Q(succeeded__isnull=True)
+    all_have_failed = ~Exists(relays.exclude(has_failed, ended_at__isnull=False))
+    return signed.filter(~Exists(relays) | Q(all_have_failed, transaction__isnull=True))
 
 
 class Pass(ABC):

@@ -9,8 +9,9 @@ Only one worker at a time leases the account's row. So no nonce is left out, and
    empty transaction is sent at once if the request was paid in another way before the transfer was first sent.
 
 A transaction ends when its nonce was used in a block that is as deep as the chain requires. If the transaction
-failed, a new one is sent for its authorization. This happens only if a simulation succeeds, the budget has room and
-the payer is not barred. If a deep reorganisation removes a transaction that ended, the same bytes are sent again.
+failed, or another one used its nonce, a new one is sent for its authorization. This happens only if a simulation
+succeeds, the budget has room and the payer is not barred. If a deep reorganisation removes a transaction that ended,
+the same bytes are sent again.
 
 Solana has no nonces. There, the account only adds its signature to the payer's transaction (see `cosigned`).
 """
@@ -191,17 +192,33 @@ class _Pass(Pass):
             # enough.
             Relay.objects.filter(pk=relay.pk, ended_at=None).update(succeeded=False)
         elif done is None and not snapshot.contradicted.intersection(relay.hashes):
-            self._end_foreign(relay)
+            self._end_foreign(relay, snapshot.head, finality)
 
-    def _end_foreign(self, relay: Relay) -> None:
+    def _end_foreign(self, relay: Relay, head: Head, finality: Finality) -> None:
         """End a transaction whose nonce was used by an unknown transaction.
 
         Wait first, because nodes may still find our own transaction: a worker may have sent it, and crashed before
-        storing `sent_at`.
+        storing `sent_at`. If the transfer is still needed, wait only until the nonce was used in a block that is deep
+        enough. Then the transfer is sent with another nonce before the signature expires. For example, a failover of
+        the database may have lost the transaction that used this nonce.
         """
-        if self._now() - relay.signed_at > terms.LIFETIME:
+        waited = self._now() - relay.signed_at
+        authorization = relay.authorization
+        is_needed = authorization is not None and self._is_needed(relay, authorization.request)
+        is_lost = is_needed and waited > STUCK_AFTER and self._is_used_for_good(relay, head, finality)
+        if is_lost or waited > terms.LIFETIME:
             logger.error("nonce %d of %s was used by others with its key", relay.nonce, self._account)
             self._end(relay, succeeded=None, fee=None)
+
+    def _is_used_for_good(self, relay: Relay, head: Head, finality: Finality) -> bool:
+        """Whether the nonce was used in a block that is deep enough. False if no node can tell."""
+        height = deep_enough(head, finality)
+        if height is None:
+            return False
+        try:
+            return self._reader.used_nonces(self._account.address, at_block=height) > _place(relay)
+        except ChainError:
+            return False
 
     # --- waiting transactions ---------------------------------------------------------------------------------------
 

@@ -63,10 +63,10 @@ picked AS (
     (SELECT * FROM waiting WHERE is_slow ORDER BY due_at LIMIT %(slow_limit)s)
 ),
 locked AS (
-    SELECT unchanged.id, picked.is_slow, picked.turn
+    SELECT unchanged.id, unchanged.is_abandoned, picked.is_slow, picked.turn
     FROM (SELECT * FROM picked ORDER BY turn, due_at) picked
     CROSS JOIN LATERAL (
-        SELECT delivery.id FROM webhooks_delivery delivery
+        SELECT delivery.id, delivery.lease_until IS NOT NULL AS is_abandoned FROM webhooks_delivery delivery
         WHERE delivery.id = picked.id AND delivery.due_at = picked.due_at AND delivery.attempts = picked.attempts
         FOR UPDATE SKIP LOCKED
     ) unchanged
@@ -76,8 +76,8 @@ UPDATE webhooks_delivery AS claimed
 SET claim_id = %(claim_id)s, lease_until = statement_timestamp() + %(duration)s, attempts = claimed.attempts + 1
 FROM locked WHERE claimed.id = locked.id
 RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.attempts,
-          claimed.attempts - claimed.earlier_attempts > %(attempts)s, claimed.public_event_id, claimed.type,
-          claimed.url_override, locked.is_slow, claimed.own_body
+          claimed.attempts - claimed.earlier_attempts, claimed.public_event_id, claimed.type,
+          claimed.url_override, locked.is_slow, claimed.own_body, locked.is_abandoned
 
 -- name: bodies
 -- The bodies of events. The statement `claim` doesn't read them, because it locks rows: PostgreSQL 18.4 crashes if the

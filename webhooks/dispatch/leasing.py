@@ -1,13 +1,14 @@
 """Lease due deliveries. A lease ensures that only one worker at a time sends a delivery.
 
 A lease is stored in the delivery's row (`config.due_work.leases`). Each lease is for one attempt. If the worker dies,
-the lease expires. Deliveries are leased in batches, because a separate statement for a delivery would cost more than
-sending the delivery.
+the lease expires. The next worker repeats the attempt at once, or later if the attempt before was lost too. Deliveries
+are leased in batches, because a separate statement for a delivery would cost more than sending the delivery.
 """
 
+import random
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,7 +21,7 @@ from config.database.compiled_query import CompiledQuery, run
 from config.due_work.leases import DURATION, FREE, Lease
 from config.due_work.statements import read_statements
 from merchants.models import Merchant
-from webhooks.dispatch.retry_schedule import MAX_ATTEMPTS
+from webhooks.dispatch.retry_schedule import MAX_ATTEMPTS, next_due
 from webhooks.endpoints.configuration import ensure_secret, signing_secrets
 from webhooks.models import Attempt, Delivery, Endpoint
 
@@ -95,7 +96,6 @@ def claim_due(
         "spare": _SPARE,
         "cap": MAX_IN_FLIGHT_PER_MERCHANT,
         "slow_cap": MAX_SLOW_IN_FLIGHT_PER_MERCHANT,
-        "attempts": MAX_ATTEMPTS,
         "patience_began": now - RETRY_PATIENCE,
         "slow_endpoints": list(slow_endpoints),
         "slow_own_urls": list(slow_own_urls),
@@ -107,11 +107,12 @@ def claim_due(
         if not rows:
             return []
         bodies = dict(run(STATEMENTS["bodies"], [[row[6] for row in rows if row[10] is None]]).fetchall())
-        rows = [(*row[:10], row[10] if row[10] is not None else bodies.get(row[6])) for row in rows]
         # A delivery without a body should not exist. Give it up, so that it doesn't block the others.
-        lost = {row[2] for row in rows if row[5] or row[10] is None}
-        _give_up(list(lost), now)
-        rows = [row for row in rows if row[2] not in lost]
+        unsent = _postponed([row for row in rows if row[11]], now)
+        rows = [(*row[:10], row[10] if row[10] is not None else bodies.get(row[6])) for row in rows]
+        unsent |= {row[2]: None for row in rows if row[10] is None}
+        _put_back(unsent, now)
+        rows = [row for row in rows if row[2] not in unsent]
         lease = Lease(Delivery, claim_id, [row[2] for row in rows], asked_at=asked_at)
         return _claims(rows, lease, now)
 
@@ -188,16 +189,36 @@ def release(claims: Sequence[Claim]) -> None:
             claim.lease.end(claim.delivery_id)
 
 
-def _give_up(lost: Sequence[str], now: datetime) -> None:
-    """Fail deliveries that have no body. Also fail those whose worker died during the last attempt of the series."""
-    if lost:
-        Attempt.objects.filter(delivery_id__in=lost, duration_ms=None).update(
-            error=_WORKER_LOST, duration_ms=0
-        )
-        Delivery.objects.filter(pk__in=lost).update(
-            status=Delivery.Status.FAILED,
-            attempts=F("attempts") - 1,
-            due_at=None,
-            finished_at=now,
-            **FREE,
-        )
+def _postponed(abandoned: Sequence[tuple[Any, ...]], now: datetime) -> dict[str, datetime | None]:
+    """Return the deliveries whose worker died and that must wait, with the time of their next attempt.
+
+    The first lost attempt is repeated at once, so that a killed worker delays no delivery. If the attempt before was
+    lost too, the workers may be crashing all the time. Then the delivery waits as after a failed attempt, so that the
+    crashes don't use up all of its attempts. The time is None after the last attempt of a series.
+    """
+    keys = [row[2] for row in abandoned]
+    lost = (
+        Attempt.objects.filter(delivery_id__in=keys, error=_WORKER_LOST) if keys else Attempt.objects.none()
+    )
+    numbers = set(lost.values_list("delivery_id", "number"))
+    postponed: dict[str, datetime | None] = {}
+    for row in abandoned:
+        delivery_id, number, made = row[2], row[4] - 1, row[5] - 1
+        if made >= MAX_ATTEMPTS or (made > 1 and (delivery_id, number - 1) in numbers):
+            postponed[delivery_id] = next_due(made, now, random.random)
+    return postponed
+
+
+def _put_back(unsent: Mapping[str, datetime | None], now: datetime) -> None:
+    """Release leased deliveries without an attempt. They are due at these times; those without a time have failed."""
+    if not unsent:
+        return
+    Attempt.objects.filter(delivery_id__in=unsent, duration_ms=None).update(error=_WORKER_LOST, duration_ms=0)
+    results = [
+        (pk, Delivery.Status.PENDING.value, due_at, None)
+        if due_at is not None
+        else (pk, Delivery.Status.FAILED.value, None, now)
+        for pk, due_at in unsent.items()
+    ]
+    run(STATEMENTS["store"], [list(column) for column in zip(*results, strict=True)])
+    Delivery.objects.filter(pk__in=unsent).update(attempts=F("attempts") - 1)

@@ -67,7 +67,10 @@ MEANINGS = {
     ErrorCode.NODE_UNAVAILABLE: "No node of the chain sent a usable response.",
     ErrorCode.ROUTING_UNAVAILABLE: "No routing provider sent a usable response, or swaps are switched off.",
     ErrorCode.RATE_UNAVAILABLE: "No two sources agree on a fresh exchange rate, or prices are switched off.",
-    ErrorCode.SERVICE_UNAVAILABLE: "Service temporarily unavailable. Nothing was changed.",
+    ErrorCode.SERVICE_UNAVAILABLE: (
+        "Service temporarily unavailable. If the database failed, a call that changes something may have taken effect: "
+        "repeat it with the same Idempotency-Key, or read the object first."
+    ),
     ErrorCode.INTERNAL_ERROR: "Internal error. Contact the operator with the request ID.",
 }
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -232,6 +233,23 @@ def test_failure_of_a_one_time_unit_is_reported(name: str) -> None:
     assert "OnFailure" not in reporting
     (script,) = re.findall(r"^ExecStart=/opt/quittance/(\S+) %i$", reporting, re.MULTILINE)
     assert os.access(REPOSITORY / script, os.X_OK)
+
+
+def test_release_waits_for_the_database_before_it_migrates(tmp_path: Path) -> None:
+    text = (DEPLOY / "systemd/quittance-release.service").read_text()
+    (after,) = re.findall(r"^After=(.+)$", text, re.MULTILINE)
+    assert {"postgresql.service", "redis-server.service"} <= set(after.split())
+    (command,) = re.findall(r"^ExecStartPre=(.+)$", text, re.MULTILINE)
+    # The stub fails as long as the database is down: two times.
+    python = tmp_path / "python"
+    python.write_text(
+        "#!/bin/sh\ncd $(dirname $0) && echo $* >>calls\n[ $(wc -l <calls) -gt 2 ] || { echo refused >&2; exit 1; }\n"
+    )
+    python.chmod(0o700)
+    command = command.replace("/opt/quittance/.venv/bin/python", str(python)).replace("sleep 5", "sleep 0")
+    done = subprocess.run(shlex.split(command.replace("$$", "$")), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "refused\nrefused\n")
+    assert (tmp_path / "calls").read_text() == "manage.py showmigrations\n" * 3
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not on this machine")

@@ -75,6 +75,16 @@ class AuthorizationReader:
             self._rpc.batch(calls, lambda results: word(results[0]) + operator_fee(results[1])) * _FEE_GROWTH
         )
 
+    def used_nonces(self, account: str, *, at_block: int) -> int:
+        call: Call = ("eth_getTransactionCount", [account, hex(at_block)])
+
+        def query(node: JsonRpc) -> int:
+            # Parse outside the batch: the node isn't at fault if it lacks the state of this block.
+            (result,) = node.batch([call], list)
+            return quantity(result_of(result))
+
+        return quorum.query_until_agreed(self._rpc, query)
+
     def send(self, raw: str, *, to_all: bool = False) -> Sent:
         failure: ChainError | None = None
         accepted = False

@@ -334,3 +334,35 @@ def test_node_that_lags_reopens_no_relay(world: SponsoringWorld, monkeypatch: py
     assert (relay.ended_at, relay.succeeded, len(relay.hashes)) == (ended_at, True, 1)
     assert (Authorization.objects.earliest("pk").cost, counted(world)) == (cost, before)
     assert Relay.objects.latest("nonce").nonce == 1
+
+
+def test_nonce_of_a_relay_that_a_failover_lost_is_replaced(own_world: SponsoringWorld) -> None:
+    """The new primary doesn't know the first relay, so it gives the next one the same nonce."""
+    world = own_world
+    type(world.row).objects.update(confirmations="5")
+    world.chain.rpc("evm_setAutomine", False)
+    world.pay(world.request())
+    world.work()
+    lost = Relay.objects.get()
+    lost.delete()
+    Authorization.objects.update(ended_at=world.clock())
+    GasAccount.objects.update(next_nonce=None)
+    payment = world.pay(world.request())
+    world.work()
+    relay = Relay.objects.get()
+    assert (relay.nonce, relay.sent_at) == (lost.nonce, None), "no node accepts it"
+    world.clock.forward(seconds=60)
+    world.chain.mine()
+    world.work()
+    world.work()
+    assert Relay.objects.get().ended_at is None, "a reorganisation may still remove the lost relay"
+    world.chain.mine(5)
+    world.chain.rpc("evm_setAutomine", True)
+    world.work()
+    world.work()
+    foreign, again = Relay.objects.order_by("nonce")
+    assert (foreign.pk, foreign.succeeded, foreign.ended_at is not None) == (relay.pk, None, True)
+    assert again.nonce == (lost.nonce or 0) + 1
+    world.chain.mine(5)
+    assert world.work_until_decided(payment, passes=3).status == "completed"
+    assert payment.transaction_hash == again.hashes[0]

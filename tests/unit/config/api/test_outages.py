@@ -13,7 +13,8 @@ from django.utils import timezone
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode, status_of
 from config.api.handler import exception_handler, json_error
-from payments.models import PayerProof, Route
+from config.database.compiled_query import run
+from payments.models import PayerProof, PaymentRequest, Route
 from tests.conftest import Api
 from tests.support.api.fixtures import CREATE, Raw, error_of, nothing_stored
 
@@ -160,3 +161,28 @@ def test_connection_to_a_demoted_primary_is_replaced(raw: Raw, order: Callable[.
     close_old_connections()  # as at the end of each request
     assert nothing_stored()
     assert raw(body, method="POST", path=CREATE).status_code == 201
+
+
+@pytest.mark.django_db(transaction=True)
+def test_connection_lost_after_the_commit_promises_nothing(
+    raw: Raw, order: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body, key = json.dumps(order()).encode(), {"Idempotency-Key": "order-1001"}
+    commit = connection._commit  # type: ignore[attr-defined]  # Django's stubs lack it
+
+    def commit_and_lose_the_connection() -> None:
+        commit()
+        run("SELECT pg_terminate_backend(pg_backend_pid())", [])
+
+    with monkeypatch.context() as broken:
+        broken.setattr(connection, "_commit", commit_and_lose_the_connection)
+        lost = raw(body, method="POST", path=CREATE, **key)
+    error = error_of(lost)
+    assert (lost.status_code, error["code"]) == (503, "service_unavailable")
+    assert "may have taken effect" in error["message"]
+    assert "the same Idempotency-Key" in error["message"]
+    close_old_connections()  # as at the end of each request
+    stored = PaymentRequest.objects.get()
+    repeated = raw(body, method="POST", path=CREATE, **key)
+    assert (repeated.status_code, repeated.json()["id"]) == (201, str(stored.pk))
+    assert PaymentRequest.objects.count() == 1

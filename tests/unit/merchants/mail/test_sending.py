@@ -76,7 +76,8 @@ def test_failing_mail_is_given_up_after_a_day(waiting: Mail) -> None:
 def test_failed_mail_does_not_block_the_next_one(waiting: Mail, merchant: Merchant) -> None:
     enqueue(merchant, Mail.RECEIPT, "second@example.net", "Receipt", "Paid.")
     server = Failing(OSError())
-    send_due(send=server)
+    while send_due(send=server):
+        pass
     assert server.sent == ["second@example.net"]
 
 
@@ -96,3 +97,33 @@ def test_mail_of_a_lost_lease_is_left_to_its_new_holder(waiting: Mail, merchant:
 
     send_due(send=taken_over)
     assert Mail.objects.get().failures == 0
+
+
+def test_mail_sent_after_its_lease_was_lost_is_deleted(waiting: Mail) -> None:
+    def taken_over(*_: str) -> None:
+        Mail.objects.update(
+            claim_id="00000000-0000-0000-0000-000000000001",
+            lease_until=timezone.now() + timedelta(seconds=10),
+        )
+
+    assert send_due(send=taken_over) == 1
+    assert not Mail.objects.exists()
+
+
+@pytest.mark.parametrize("error", [refused(550), OSError()])
+def test_mail_given_up_after_its_lease_was_lost_is_deleted(waiting: Mail, error: Exception) -> None:
+    def taken_over(*_: str) -> None:
+        Mail.objects.update(
+            claim_id="00000000-0000-0000-0000-000000000001",
+            lease_until=timezone.now() + timedelta(seconds=10),
+        )
+        raise error
+
+    send_due(send=taken_over, now=lambda: waiting.created_at + KEPT + timedelta(hours=1))
+    assert not Mail.objects.exists()
+
+
+def test_slow_mail_holds_up_no_other_under_its_lease(waiting: Mail, merchant: Merchant) -> None:
+    enqueue(merchant, Mail.RECEIPT, "second@example.net", "Receipt", "Paid.")
+    assert send_due(send=lambda *_: None) == 1
+    assert Mail.objects.get().lease_until is None

@@ -41,6 +41,15 @@ def test_currencies_are_listed_with_their_availability(public: Api, exchanges: E
     assert answer["Access-Control-Allow-Origin"] == "*"
 
 
+@pytest.mark.parametrize("planted", [1, 1.5, True, b"\xff\xfe"])
+def test_unreadable_list_in_the_cache_is_made_again(
+    public: Api, exchanges: Exchanges, planted: float | bytes
+) -> None:
+    currencies.cache.set(currencies._KEY, planted)
+    assert listed(public)["EUR"] == (["coinbase", "kraken"], True)
+    assert currencies.cache.get(currencies._KEY) == b"EUR USD"
+
+
 @pytest.mark.parametrize(
     "fault",
     [

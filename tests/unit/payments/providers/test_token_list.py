@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
@@ -308,3 +309,29 @@ def test_token_list_keeps_at_most_the_maximum_per_chain(
     many = [ListedToken(HERE, f"0x{n:040x}", f"T{n}", "Token", 18, None) for n in range(10)]
     listing(Lister("lifi", [*many, usdc(chain_id=THERE)]))
     assert token_list.listed_tokens([HERE, THERE]) == [*many[:3], usdc(chain_id=THERE)]
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        1.5,
+        b"no zlib",
+        zlib.compress(b"no JSON"),
+        zlib.compress(b"[1,2,3]"),
+        zlib.compress(b'["now",[]]'),
+        zlib.compress(b'[1.5,[["0x","A","A",6,"much",null]]]'),
+        zlib.compress(b'[1.5,[["0x","A","A","6",null,null]]]'),
+        zlib.compress(b"[1.5,[]]")[:-6],
+        zlib.compress(b" " * token_list._MAX_UNPACKED_BYTES + b"[1.5,[]]"),
+    ],
+)
+def test_unreadable_list_in_the_cache_is_fetched_again(
+    listing: Listing, monkeypatch: pytest.MonkeyPatch, planted: float | bytes
+) -> None:
+    (lister,) = listing(Lister("lifi", [usdc()]))
+    token_list.listed_tokens([HERE])
+    until(lambda: cache.get("routing:lifi:refreshing") is None)
+    cache.set(token_list._key(("lifi", HERE), "tokens"), planted)
+    restart(monkeypatch)
+    assert token_list.listed_tokens([HERE]) == [usdc()]
+    assert len(lister.asked) == 2

@@ -126,21 +126,46 @@ def test_worker_with_an_expired_lease_keeps_the_new_series(endpoint: Endpoint, r
     assert timedelta() <= due_at - ended_at - DELAYS[0] <= DELAYS[0] / 10
 
 
+def lose_each_attempt(clock: Clock) -> None:
+    """Let the worker of each attempt die. From the second one on, check that the delivery then waits."""
+    for number in range(1, 9):
+        assert len(claim_due(limit=1, now=clock.now)) == 1
+        end_leases()
+        if 1 < number < 8:
+            assert claim_due(limit=1, now=clock.now) == []
+            due_at = Delivery.objects.get().due_at
+            assert due_at is not None
+            assert DELAYS[number - 1] <= due_at - clock.now <= DELAYS[number - 1] * 1.1
+            clock.now = due_at
+
+
 def test_a_series_whose_last_attempt_lost_its_worker_is_given_up(
     endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
     record()
-    for _ in range(8):
-        assert len(claim_due(limit=1, now=clock.now)) == 1
-        end_leases()
+    lose_each_attempt(clock)
     assert claim_due(limit=1, now=clock.now) == []
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.attempts, delivery.lease_until) == ("failed", 8, None)
     again()
     clock.forward(timedelta(seconds=5))
-    for _ in range(8):
-        assert len(claim_due(limit=1, now=clock.now)) == 1
-        end_leases()
+    lose_each_attempt(clock)
     assert claim_due(limit=1, now=clock.now) == []
     assert Delivery.objects.get().status == "failed"
+    assert Delivery.objects.get().attempt_set.count() == 16
+
+
+def test_lost_attempt_after_a_failed_one_is_repeated_at_once(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    [claim] = claim_due(limit=1, now=clock.now)
+    assert store_result(claim, FAILED, ended_at=clock.now)
+    clock.forward(timedelta(seconds=70))
+    assert len(claim_due(limit=1, now=clock.now)) == 1
+    end_leases()
+    [claim] = claim_due(limit=1, now=clock.now)
+    assert claim.attempt == 3
 
 
 def test_a_test_is_sent_again_like_any_other(
