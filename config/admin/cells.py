@@ -30,6 +30,11 @@ def exact(time: datetime) -> str:
     return f"{timezone.localtime(time):%-d %b %Y, %H:%M:%S} {timezone.get_current_timezone_name()}"
 
 
+def exact_and_ago(time: datetime | None) -> str:
+    """Return `time` in both forms: `21 Nov 2026, 13:00:05 Europe/Berlin, 3 minutes ago`. Return NOTHING for None."""
+    return f"{exact(time)}, {ago(time)}" if time else NOTHING
+
+
 def _titled(text: str) -> str:
     return f"{text} ({timezone.get_current_timezone_name()})"
 
