@@ -24,9 +24,9 @@ from chains.facts.deposits import Deposit, DepositProblem
 from chains.families.evm.abi import account_bytes, encode_balance_of
 from chains.families.evm.deposits.calls import GAS_PER_SWEEP
 from chains.families.evm.deposits.shipped import FACTORY
-from chains.families.evm.quantities import address, data_bytes, hash32, json_object, to_hex
+from chains.families.evm.quantities import address, data_bytes, hash32, to_hex
 from chains.families.evm.signatures import has_own_key
-from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, is_temporary
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, is_temporary, json_object
 
 _BUILT = json.loads(Path(__file__).with_name("rehearsal.json").read_text())["Rehearsal"]
 _CODE: Final = str(_BUILT["deployedBytecode"])
