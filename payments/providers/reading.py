@@ -37,6 +37,12 @@ def malformed(what: str) -> ProviderDown:
     return ProviderDown(f"the response has no valid {what}")
 
 
+def require_equal(one: object, other: object, what: str) -> None:
+    """Raise ProviderDown if two values of the response differ, though both say the same thing."""
+    if one != other:
+        raise ProviderDown(f"the response contradicts itself about {what}")
+
+
 def members(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise malformed(what)
