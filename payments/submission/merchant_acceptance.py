@@ -12,10 +12,10 @@ from merchants.recipients import is_listed
 from payments.models import FailureCode, Payment, PaymentRequest, delivery_of
 from payments.models.payment import ACCEPTABLE_FAILURES
 from payments.requests import events
+from payments.requests.crediting import completion_columns
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import move_request
 from payments.verification.reopening import reopen
-from webhooks.event_types import EventType
 
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
@@ -65,11 +65,11 @@ def _complete_request(request: PaymentRequest, payment: Payment, *, reason: str,
     now = timezone.now()
     payment.accepted_by, payment.accepted_reason, payment.accepted_at = actor, reason, now
     payment.save(update_fields=["accepted_by", "accepted_reason", "accepted_at"])
-    columns = {"completed_at": now, "paid_late": now > request.expires_at, "late_price_mail_at": None}
+    columns = completion_columns(request, now, now)
     if move_request(
         request, PaymentRequest.Status.COMPLETED, actor=actor, reason=f"accepted: {reason}", **columns
     ):
-        events.record_credit(EventType.PAYMENT_SUCCEEDED, request, payment)
+        events.record_succeeded(request, payment)
 
 
 def awaits_acceptance(payment: Payment) -> bool:
