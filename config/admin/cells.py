@@ -43,10 +43,10 @@ in_zone: Callable[[str], Any] = lazy(_titled, str)
 """Return a lazy column title with the user's time zone: `Created (UTC)`."""
 
 
-def when(time: datetime | None, otherwise: str = NOTHING) -> SafeString | str:
-    """Return a cell with the relative time and, below, the exact time in the user's time zone."""
+def when(time: datetime | None) -> SafeString | str:
+    """Return a cell with the relative time and, below, the exact time in the user's time zone; NOTHING for None."""
     if time is None:
-        return otherwise
+        return NOTHING
     return format_html(
         '<time class="q-when" datetime="{}" title="{}"><span>{}</span> <small>{}</small></time>',
         time.astimezone(UTC).isoformat(),
