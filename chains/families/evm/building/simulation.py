@@ -6,7 +6,6 @@ ERC-1155) are missed. Native coin beyond the call's value is also missed, but on
 """
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -34,7 +33,7 @@ class Simulator:
     health.
     """
 
-    def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, node: JsonRpc, *, clock: Callable[[], float]) -> None:
         self._node = node
         self._clock = clock
         self._not_before = 0.0
