@@ -49,7 +49,7 @@ class ChoosesMerchant(_Form):
 
 class MerchantForm(forms.ModelForm[Merchant]):
     embed_origins = LinesField(
-        check=lambda line: parse_origin(line, allow_http=settings.ALLOW_HTTP_URLS),
+        check=parse_origin,
         required=False,
         label="Sites that may embed the checkout",
         help_text="One origin per line, such as https://shop.example.com. If empty, no site can embed it.",
