@@ -17,7 +17,7 @@ from chains.client import NodeState
 from chains.health import Health, evaluate
 from chains.models import LISTED, Chain, ChainStatus, Token
 from config.admin import portal
-from config.admin.cells import NOTHING, ago, clipped, exact, outside, two_lines
+from config.admin.cells import NOTHING, ago, clipped, exact_and_ago, outside, two_lines
 from config.admin.filters import Choices, Related
 
 HEALTH_COLOURS = {
@@ -111,8 +111,8 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
             "diagnosis": {"sentence": SENTENCES[health], "tone": _TONES[health]},
             "facts": [
                 ("Latest block", f"{status.head:,}" if status and status.head is not None else NOTHING),
-                ("Block first seen", _moment(status.head_since if status else None)),
-                ("Nodes last checked", _moment(status.looked_at if status else None)),
+                ("Block first seen", exact_and_ago(status.head_since if status else None)),
+                ("Nodes last checked", exact_and_ago(status.looked_at if status else None)),
                 ("Nodes responding", self.answering(chain)),
                 ("Enabled tokens", self.tokens(chain)),
                 ("Confirmations", self.depth(chain)),
@@ -170,7 +170,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
         if chain.finality_tag is None or status is None or status.finality_since is None:
             return NOTHING
         block = f"{status.finality_block:,}" if status.finality_block is not None else "none"
-        return f"{block}, since {_moment(status.finality_since)}"
+        return f"{block}, since {exact_and_ago(status.finality_since)}"
 
     @admin.display(description="Price feeds")
     def price_feeds(self, chain: Chain) -> str:
@@ -262,7 +262,3 @@ def _line(node: dict[str, Any]) -> dict[str, object]:
         "behind": f"{node['behind']:,}" if node["behind"] else "",
         "error": node["error"],
     }
-
-
-def _moment(time: Any) -> str:
-    return f"{exact(time)}, {ago(time)}" if time else NOTHING

@@ -72,7 +72,7 @@ def check_chains(
     Return the number of chains. Several processes may run this at once: the last write wins.
     """
     chains = list(Chain.objects.filter(is_active=True))
-    by_chain = {chain.pk: _clients(chain, clients) for chain in chains}
+    by_chain = {chain.pk: clients_or_empty(chain, clients) for chain in chains}
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="chain-health")
     try:
         heads = {
@@ -203,7 +203,8 @@ def longest_pause(chain: Chain) -> timedelta:
     return max(STILL_AFTER, timedelta(milliseconds=STILL_BLOCKS * chain.block_time_ms))
 
 
-def _clients(chain: Chain, clients: Clients) -> Sequence[ChainClient]:
+def clients_or_empty(chain: Chain, clients: Clients) -> Sequence[ChainClient]:
+    """Return the chain's clients, or an empty sequence if none can be created."""
     try:
         return clients(chain)
     except ChainError:

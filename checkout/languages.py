@@ -186,7 +186,7 @@ def language(tag: str, *, is_for_refund: bool = False) -> Language:
     return Language(tag, is_for_refund=is_for_refund)
 
 
-def language_of(request: HttpRequest, default: str = "", *, is_for_refund: bool = False) -> Language:
+def language_of(request: HttpRequest, default: str, *, is_for_refund: bool = False) -> Language:
     """Return the language of the response.
 
     The first available language counts, in this order: the `lang` parameter, the browser's language, `default`,

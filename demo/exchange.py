@@ -74,12 +74,12 @@ def hot_wallet(rpc_url: str) -> str:
     return wallet
 
 
-def node_url(chain_id: int, environment: Mapping[str, str] = os.environ) -> str:
+def node_url(chain_id: int) -> str:
     """Return the URL of the running world's node. Raises WrongOrder."""
     name = _URLS.get(chain_id)
     if name is None:
         raise WrongOrder(f"The local world has no EVM chain {chain_id}. Its chains are {_listed(_URLS)}.")
-    world = Path(environment.get("WORLD_DIRECTORY", LOCAL / "world"))
+    world = Path(os.environ.get("WORLD_DIRECTORY", LOCAL / "world"))
     settings = world / "settings.sh"
     text = settings.read_text() if settings.exists() else ""
     found = re.search(rf"^export {name}=(.+)$", text, re.MULTILINE)

@@ -15,6 +15,14 @@ def uuid7() -> uuid.UUID:
     return _uuid7()
 
 
+def parse_uuid(text: str) -> uuid.UUID | None:
+    """Parse a UUID, with or without hyphens. Return None if `text` isn't one."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
 def prefixed_id(prefix: str) -> str:
     """Return `prefix` and 24 random characters, such as `pay_…` or `evt_…` (140 bits)."""
     return prefix + _random_text(_BASE58, 24)

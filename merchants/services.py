@@ -11,8 +11,9 @@ from django.utils import timezone
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import has_unsafe_characters
 from config.database.compiled_query import CompiledQuery
+from merchants.identifiers import parse_uuid
 from merchants.lookup import merchant_by_id
-from merchants.models import ApiKey, Merchant, Permission, merchant_id
+from merchants.models import ApiKey, Merchant, Permission
 
 KEY_PREFIX = "quitt_"
 _KEY = re.compile(r"quitt_[0-9a-f]{40}")
@@ -37,7 +38,7 @@ def create_merchant(*, name: str) -> Merchant:
 
 def find_merchant(text: str) -> Merchant:
     """Return the merchant with this ID, or the only merchant with exactly this name. Raises MerchantNotFound."""
-    id_ = merchant_id(text)
+    id_ = parse_uuid(text)
     merchants = list(Merchant.objects.filter(id=id_) if id_ else Merchant.objects.filter(name=text)[:2])
     if len(merchants) != 1:
         problem = (

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 import idna
+from django.conf import settings
 
 from config.api.serializers import has_unsafe_characters
 
@@ -79,13 +80,13 @@ def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
     return WebAddress(scheme, _host(parts.hostname or ""), port or _PORTS[scheme], target)
 
 
-def parse_origin(text: str, *, allow_http: bool) -> str:
+def parse_origin(text: str) -> str:
     """Return the origin `scheme://host[:port]`, normalised as browsers do.
 
     The origin becomes a part of the Content-Security-Policy header. Raises ValueError as `parse_web_address` does, and
     also if `text` has a path, query or fragment.
     """
-    address = split_web_address(text, allow_http=allow_http)
+    address = split_web_address(text, allow_http=settings.ALLOW_HTTP_URLS)
     if address.target != "/" or "?" in text or "#" in text:
         raise ValueError(f"{text} should be an origin such as https://shop.example.com, without a path.")
     host = f"[{address.host}]" if ":" in address.host else address.host

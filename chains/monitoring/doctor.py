@@ -1,6 +1,6 @@
 """Check the nodes for `manage.py doctor`, with the largest requests that verification makes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from chains.client import ChainClient, ChainError, NodeAbilities, NodeState
 from chains.families import clients_of_each_node, head_allowance
-from chains.health import STALE_AFTER, TAG_STILL_AFTER
+from chains.health import STALE_AFTER, TAG_STILL_AFTER, Clients, clients_or_empty
 from chains.models import Chain, ChainStatus, Switch
 from config.doctor.finding import Finding, failed, fine, warning
 
@@ -31,8 +31,6 @@ _NOT_FINALIZING = (
     "confirmations, or confirmations_fallback, in the catalogue."
 )
 
-Clients = Callable[[Chain], Sequence[ChainClient]]
-
 
 def check(clients: Clients = clients_of_each_node) -> Iterator[Finding]:
     """Yield a finding for each node of each active chain, and for each active chain without nodes."""
@@ -43,7 +41,10 @@ def check(clients: Clients = clients_of_each_node) -> Iterator[Finding]:
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="doctor")
     try:
         probes = {
-            chain.pk: [(each, pool.submit(_probe, each, chain.finality_tag)) for each in _of(chain, clients)]
+            chain.pk: [
+                (each, pool.submit(_probe, each, chain.finality_tag))
+                for each in clients_or_empty(chain, clients)
+            ]
             for chain in chains
         }
         for chain in chains:
@@ -66,13 +67,6 @@ def check_switches() -> Iterator[Finding]:
         yield warning(row.name, summary, f"Switch it on again with manage.py switch on {row.name}")
     if not rows:
         yield fine("switches", "everything is on")
-
-
-def _of(chain: Chain, clients: Clients) -> Sequence[ChainClient]:
-    try:
-        return clients(chain)
-    except ChainError:
-        return ()
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ __all__ = [
     "is_execution_failure",
     "is_temporary",
     "is_too_large",
+    "json_object",
     "result_of",
 ]
 
@@ -77,6 +78,12 @@ def result_of(result: Any) -> Any:
         raise ChainError(f"the node rejected a call: {result.message}")
     if isinstance(result, Unread):
         raise result.error
+    return result
+
+
+def json_object(result: Any) -> dict[str, Any]:
+    if not isinstance(result, dict):
+        raise ChainError("the node's response is not an object")
     return result
 
 

@@ -24,14 +24,14 @@ def usual_fee(token: Token, *, client: Client = get_client) -> int | None:
     return _cached(key, token.chain, lambda chain: client(chain).usual_fee(token.contract_address))
 
 
-def account_deposit(token: Token, recipient: str, *, client: Client = get_client) -> int | None:
+def account_deposit(token: Token, recipient: str) -> int | None:
     """Return the deposit for a new token account of the recipient, in base units of the coin.
 
     Return None if it is unknown.
     """
     key = f"account-deposit:{token.chain_id}:{token.contract_address}:{recipient}"
     return _cached(
-        key, token.chain, lambda chain: client(chain).account_deposit(token.contract_address, recipient)
+        key, token.chain, lambda chain: get_client(chain).account_deposit(token.contract_address, recipient)
     )
 
 

@@ -215,7 +215,7 @@ class Routes(Answer, kw_only=True):
 
 
 def route_object(
-    route: Route, warnings: Sequence[Warned] = (), network_fee: int | None = None, deposit: int = 0
+    route: Route, warnings: Sequence[Warned], network_fee: int | None, deposit: int
 ) -> RouteObject:
     """Return one route.
 

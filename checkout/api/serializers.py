@@ -53,12 +53,7 @@ class RoutesSerializer(StrictSerializer):
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         """Require exactly one of `token_id` and `token_address`. Null counts as missing."""
-        attrs = {name: value for name, value in attrs.items() if value is not None}
-        if ("token_id" in attrs) == ("token_address" in attrs):
-            code = "parameter_invalid" if "token_id" in attrs else "parameter_missing"
-            message = "Set either token_id or token_address, not both."
-            raise serializers.ValidationError({"token_id": serializers.ErrorDetail(message, code)})
-        return attrs
+        return _exactly_one(attrs, "token_id", "token_address")
 
 
 class ChainIdsField(serializers.ListField):
@@ -186,12 +181,7 @@ class AuthorizationSerializer(StrictSerializer):
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         """Require exactly one of `signature` and `transaction`. Null counts as missing."""
-        attrs = {name: value for name, value in attrs.items() if value is not None}
-        if ("signature" in attrs) == ("transaction" in attrs):
-            code = "parameter_invalid" if "signature" in attrs else "parameter_missing"
-            message = "Set either signature or transaction, not both."
-            raise serializers.ValidationError({"signature": serializers.ErrorDetail(message, code)})
-        return attrs
+        return _exactly_one(attrs, "signature", "transaction")
 
 
 @described(
@@ -240,9 +230,14 @@ class PayerProofSerializer(StrictSerializer):
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         """Require exactly one of `route_id` and `payment_id`. Null counts as missing."""
-        attrs = {name: value for name, value in attrs.items() if value is not None}
-        if ("route_id" in attrs) == ("payment_id" in attrs):
-            code = "parameter_invalid" if "route_id" in attrs else "parameter_missing"
-            message = "Set either route_id or payment_id, not both."
-            raise serializers.ValidationError({"route_id": serializers.ErrorDetail(message, code)})
-        return attrs
+        return _exactly_one(attrs, "route_id", "payment_id")
+
+
+def _exactly_one(attrs: dict[str, object], first: str, second: str) -> dict[str, object]:
+    """Return the parameters that are not null. Raises ValidationError unless exactly one of the two is among them."""
+    attrs = {name: value for name, value in attrs.items() if value is not None}
+    if (first in attrs) == (second in attrs):
+        code = "parameter_invalid" if first in attrs else "parameter_missing"
+        message = f"Set either {first} or {second}, not both."
+        raise serializers.ValidationError({first: serializers.ErrorDetail(message, code)})
+    return attrs

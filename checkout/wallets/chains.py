@@ -20,9 +20,7 @@ class Wallet:
     chains: tuple[Chain, ...]
 
 
-def find_wallet(
-    text: str, chain_ids: Sequence[int] | None = None, *, refunded_on: int | None = None
-) -> Wallet:
+def find_wallet(text: str, chain_ids: Sequence[int] | None, *, refunded_on: int | None = None) -> Wallet:
     """Return the wallet with these chains. If `chain_ids` is None, use all active chains of the wallet's family.
 
     The chain `refunded_on` may be inactive, because a refund is on the chain of its payment. Raises ApiError for an

@@ -30,6 +30,11 @@ def exact(time: datetime) -> str:
     return f"{timezone.localtime(time):%-d %b %Y, %H:%M:%S} {timezone.get_current_timezone_name()}"
 
 
+def exact_and_ago(time: datetime | None) -> str:
+    """Return `time` in both forms: `21 Nov 2026, 13:00:05 Europe/Berlin, 3 minutes ago`. Return NOTHING for None."""
+    return f"{exact(time)}, {ago(time)}" if time else NOTHING
+
+
 def _titled(text: str) -> str:
     return f"{text} ({timezone.get_current_timezone_name()})"
 
@@ -38,10 +43,10 @@ in_zone: Callable[[str], Any] = lazy(_titled, str)
 """Return a lazy column title with the user's time zone: `Created (UTC)`."""
 
 
-def when(time: datetime | None, otherwise: str = NOTHING) -> SafeString | str:
-    """Return a cell with the relative time and, below, the exact time in the user's time zone."""
+def when(time: datetime | None) -> SafeString | str:
+    """Return a cell with the relative time and, below, the exact time in the user's time zone; NOTHING for None."""
     if time is None:
-        return otherwise
+        return NOTHING
     return format_html(
         '<time class="q-when" datetime="{}" title="{}"><span>{}</span> <small>{}</small></time>',
         time.astimezone(UTC).isoformat(),

@@ -145,9 +145,9 @@ class LinesField(forms.CharField):
 
     widget = Textarea
 
-    def __init__(self, *, check: Callable[[str], str], rows: int = 3, **options: Any) -> None:
+    def __init__(self, *, check: Callable[[str], str], **options: Any) -> None:
         self.check_line = check
-        super().__init__(widget=Textarea(attrs={"rows": rows}), **options)
+        super().__init__(widget=Textarea(attrs={"rows": 3}), **options)
 
     def prepare_value(self, value: Any) -> Any:
         return "\n".join(value) if isinstance(value, list) else value

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NoReturn
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 from rest_framework.request import Request
@@ -144,6 +145,16 @@ class TextField(serializers.CharField):
 
         DRF's validators stay on the field, because drf-spectacular reads the maximum length from them.
         """
+
+
+@extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
+class UrlField(TextField):
+    """An absolute URL. Subclasses check it further."""
+
+    default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(code=ErrorCode.URL_INVALID, **options)
 
 
 class OneOfField(serializers.ChoiceField):

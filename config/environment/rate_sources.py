@@ -12,15 +12,15 @@ FEEDS = "feeds"
 """The source that queries the chains' nodes. All other sources have a URL."""
 
 
-def sources(folder: Path = FOLDER) -> Sequence[str]:
-    return sorted(path.stem for path in folder.glob("*.py") if path.stem not in ("__init__", "base"))
+def sources() -> Sequence[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("__init__", "base"))
 
 
-def url_settings(folder: Path = FOLDER) -> Mapping[str, Setting[Any]]:
+def url_settings() -> Mapping[str, Setting[Any]]:
     meaning = "an https address without query or credentials that replaces the exchange's own; or nothing"
     made = {
         url_setting(name): Setting(addresses.optional_origin, meaning, default="")
-        for name in sources(folder)
+        for name in sources()
         if name != FEEDS
     }
     for name, setting in made.items():

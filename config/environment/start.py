@@ -41,9 +41,9 @@ def load(directory: Path = REPOSITORY) -> Environment:
     return check(texts, nodes=nodes, earlier_faults=faults)
 
 
-def load_or_exit(directory: Path = REPOSITORY) -> Environment:
+def load_or_exit() -> Environment:
     try:
-        return load(directory)
+        return load()
     except SettingsError as error:
         print_and_exit(error)
 

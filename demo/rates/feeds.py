@@ -39,10 +39,10 @@ def deploy_feeds(rpc_url: str) -> None:
         raise ChainRefusal(f"The price feeds came to {made}: begin with an empty chain.")
 
 
-def write_feeds(rpc_url: str, positions: Positions, *, now: float | None = None) -> None:
+def write_feeds(rpc_url: str, positions: Positions) -> None:
     """Write prices to the feeds, as the switches select. Raises ChainRefusal."""
     with _one_writer:
-        _write(rpc_url, positions, time.time() if now is None else now)
+        _write(rpc_url, positions, time.time())
 
 
 def _write(rpc_url: str, positions: Positions, now: float) -> None:

@@ -1,18 +1,17 @@
 // A private Solana chain: Surfnet, behind a proxy. Surfnet chooses its own ports and rejects batches of calls. The proxy
 // listens on a fixed port, and accepts batches, as real nodes do.
 //
-// node surfnet.js PORT WS_PORT SLOT_MS. The working directory must contain node_modules with Surfnet's package.
+// node surfnet.js PORT SLOT_MS. The working directory must contain node_modules with Surfnet's package.
 "use strict";
 
 const http = require("node:http");
-const net = require("node:net");
 
 const DRAIN_MS = 20; // undrained events make Surfnet stop answering after a few hundred transactions
 const AT_ONCE = 16;
 const MOST_BYTES = 4 * 1024 * 1024;
 
 const { Surfnet } = load();
-const [port, wsPort, slotTimeMs] = process.argv.slice(2).map(Number);
+const [port, slotTimeMs] = process.argv.slice(2).map(Number);
 const surfnet = Surfnet.startWithConfig({ offline: true, blockProductionMode: "clock", slotTimeMs });
 const draining = setInterval(() => surfnet.drainEvents(), DRAIN_MS);
 const upstream = new URL(surfnet.rpcUrl);
@@ -20,7 +19,6 @@ const kept = new http.Agent({ keepAlive: true, maxSockets: AT_ONCE });
 
 const door = http.createServer(answer).listen(port, "127.0.0.1");
 door.keepAliveTimeout = 60_000;
-const wsDoor = net.createServer(forward).listen(wsPort, "127.0.0.1");
 process.on("SIGTERM", stop);
 process.on("SIGINT", stop);
 
@@ -87,18 +85,9 @@ function send(response, status, text) {
   response.end(text);
 }
 
-function forward(client) {
-  const { hostname, port } = new URL(surfnet.wsUrl);
-  const server = net.connect(Number(port), hostname);
-  client.on("error", () => server.destroy());
-  server.on("error", () => client.destroy());
-  client.pipe(server).pipe(client);
-}
-
 function stop() {
   clearInterval(draining);
   door.close();
-  wsDoor.close();
   try {
     surfnet.stop();
   } catch {

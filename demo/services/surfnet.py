@@ -23,10 +23,9 @@ _SCRIPT = Path(__file__).with_name("surfnet.js")
 
 @dataclass(frozen=True)
 class Surfnet:
-    """A running chain, with its endpoints for JSON-RPC (also in batches) and WebSocket."""
+    """A running chain, with its endpoint for JSON-RPC (also in batches)."""
 
     url: str
-    ws_url: str
     child: Child
 
     @property
@@ -53,13 +52,12 @@ def start(*, port: int | None = None, slot_ms: int = SLOT_MS, log: Path | None =
         raise ServiceError(f"Surfnet {VERSION} has no build for this machine.")
     port = port or free_port()
     require_free(port)
-    ws_port = free_port()
     log = log or Path(tempfile.mkdtemp(prefix="quittance-surfnet-")) / "surfnet.log"
-    command: list[str | Path] = [node.node(), _SCRIPT, str(port), str(ws_port), str(slot_ms)]
+    command: list[str | Path] = [node.node(), _SCRIPT, str(port), str(slot_ms)]
     child = spawn("surfnet", command, log, cwd=packages.PACKAGES)
     url = f"http://127.0.0.1:{port}"
     child.await_ready(lambda: _is_healthy(url), 60, "Its log says why:")
-    return Surfnet(url=url, ws_url=f"ws://127.0.0.1:{ws_port}", child=child)
+    return Surfnet(url=url, child=child)
 
 
 def _is_healthy(url: str) -> bool:

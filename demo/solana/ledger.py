@@ -18,6 +18,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 LAMPORTS_PER_SOL = 10**9
+_PATIENCE_SECONDS = 30.0
 
 
 class LedgerRefusal(RuntimeError):
@@ -77,13 +78,13 @@ def send_signed(url: str, transaction: VersionedTransaction, *, even_if_it_fails
     return str(signature)
 
 
-def wait_for(url: str, signature: str, commitment: str = "confirmed", patience: float = 30) -> Any:
+def wait_for(url: str, signature: str, commitment: str = "confirmed") -> Any:
     """Wait until a transaction has reached `commitment`. Return its error, or None if it succeeded."""
     reached = ("confirmed", "finalized")[("confirmed", "finalized").index(commitment) :]
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline:
         [status] = rpc(url, "getSignatureStatuses", [signature])["value"]
         if status and status["confirmationStatus"] in reached:
             return status["err"]
         time.sleep(0.01)
-    raise LedgerRefusal(f"{signature} was not {commitment} within {patience:g} s")
+    raise LedgerRefusal(f"{signature} was not {commitment} within {_PATIENCE_SECONDS:g} s")

@@ -14,8 +14,9 @@ from config.admin.portal import Checkboxes, LinesField, Radios, Select, TextInpu
 from config.api.serializers import has_unsafe_characters
 from merchants.contrast import check_accent
 from merchants.currencies import validate_reporting_currency
+from merchants.identifiers import parse_uuid
 from merchants.languages import ENGLISH, LANGUAGES, closest_language
-from merchants.models import VALIDATE_COLOUR, ApiKey, Merchant, Permission, SpentForm, merchant_id
+from merchants.models import VALIDATE_COLOUR, ApiKey, Merchant, Permission, SpentForm
 from merchants.web_addresses import parse_origin, parse_web_address
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ class ChoosesMerchant(_Form):
     def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
         """Drop an invalid merchant ID, because the lookup field would raise an error for it."""
         initial = dict(options.pop("initial", None) or {})
-        if merchant_id(str(initial.get("merchant", ""))) is None:
+        if parse_uuid(str(initial.get("merchant", ""))) is None:
             initial.pop("merchant", None)
-        if data is not None and merchant_id(data.get("merchant", "")) is None:
+        if data is not None and parse_uuid(data.get("merchant", "")) is None:
             data = data.copy()
             data["merchant"] = ""
         super().__init__(data, *args, **{**options, "initial": initial})
@@ -48,7 +49,7 @@ class ChoosesMerchant(_Form):
 
 class MerchantForm(forms.ModelForm[Merchant]):
     embed_origins = LinesField(
-        check=lambda line: parse_origin(line, allow_http=settings.ALLOW_HTTP_URLS),
+        check=parse_origin,
         required=False,
         label="Sites that may embed the checkout",
         help_text="One origin per line, such as https://shop.example.com. If empty, no site can embed it.",

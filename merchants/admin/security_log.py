@@ -39,10 +39,6 @@ class AuditEntryAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[AuditEn
             shown_address=Case(When(by_operator=True, then=Value("")), default=F("address")),
         )
 
-    def get_list_display(self, request: HttpRequest) -> Any:
-        columns = super().get_list_display(request)
-        return columns if sees_every_merchant(request.user) else columns[:-1]
-
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
         """Return the list class without a "show all" link."""
         return portal.RecordList

@@ -111,10 +111,6 @@ class MemberAdmin(MerchantScoped, portal.ReadOnly, portal.ShowsMore, portal.Mode
         members: QuerySet[StaffMembership] = super().get_queryset(request).exclude(merchant=None)
         return members.annotate(has_factor=Exists(Authenticator.objects.filter(user=OuterRef("user"))))
 
-    def get_list_display(self, request: HttpRequest) -> Any:
-        columns = super().get_list_display(request)
-        return columns if merchant_of(request.user) is None else columns[:-1]
-
     def get_urls(self) -> list[URLPattern]:
         own = [
             path(
@@ -244,10 +240,6 @@ class InvitationAdmin(MerchantScoped, portal.NeverDeleted, portal.ShowsMore, por
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
         return False
-
-    def get_list_display(self, request: HttpRequest) -> Any:
-        columns = super().get_list_display(request)
-        return columns if merchant_of(request.user) is None else columns[:-1]
 
     def get_urls(self) -> list[URLPattern]:
         own = [

@@ -1,7 +1,5 @@
 """Merchants, their API keys, and the staff who see them in the portal."""
 
-import uuid
-
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
@@ -204,11 +202,3 @@ class ApiKey(models.Model):
     @property
     def is_active(self) -> bool:
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
-
-
-def merchant_id(text: str) -> uuid.UUID | None:
-    """Parse a merchant ID. Return None if `text` isn't one."""
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None

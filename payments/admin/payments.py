@@ -7,7 +7,17 @@ from django.utils import timezone
 
 from config.admin import portal
 from config.admin.actions import WithActions
-from config.admin.cells import NOTHING, ago, clipped, copyable, exact, in_zone, present, two_lines, when
+from config.admin.cells import (
+    NOTHING,
+    clipped,
+    copyable,
+    exact,
+    exact_and_ago,
+    in_zone,
+    present,
+    two_lines,
+    when,
+)
 from config.admin.filters import Autocompleted, Choices, Days, Related
 from merchants.staff.records import Records, names_merchant
 from payments.admin import diagnosis
@@ -211,12 +221,11 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             ("Attempts", payment.attempts or ""),
             ("Bound by", _BOUND_BY.get(payment.bound_by, NOTHING)),
             *self._swap_facts(payment),
-            ("Submitted", f"{exact(payment.created_at)}, {ago(payment.created_at)}"),
+            ("Submitted", exact_and_ago(payment.created_at)),
         ]
         if payment.is_open and payment.due_at:
             due = payment.due_at
-            now = timezone.now()
-            facts.append(("Next check", f"{exact(due)}, {ago(due, now)}" if due > now else "due now"))
+            facts.append(("Next check", exact_and_ago(due) if due > timezone.now() else "due now"))
         if payment.sender_signed_at:
             facts.append(("Signed", f"The sender signed for this request, {exact(payment.sender_signed_at)}"))
         if payment.accepted_by:

@@ -11,10 +11,9 @@ from config.admin import portal
 from config.admin.actions import ConfirmForm, WithActions
 from config.admin.cells import (
     NOTHING,
-    ago,
     clipped,
     copyable,
-    exact,
+    exact_and_ago,
     in_zone,
     outside,
     present,
@@ -192,7 +191,7 @@ class RefundAdmin(WithActions, CsvExport, Records):
             ("Order number", copyable(order.external_id) if order.external_id else ""),
             ("Merchant", portal.link(portal.change_url(order.merchant), str(order.merchant))),
             ("Reason", refund.reason or ""),
-            ("Created", f"{exact(refund.created_at)}, {ago(refund.created_at)}"),
+            ("Created", exact_and_ago(refund.created_at)),
             ("Created by", named(refund.created_by) if refund.created_by else ""),
         ]
 

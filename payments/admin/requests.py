@@ -10,7 +10,7 @@ from django.utils.html import format_html
 
 from config.admin import portal
 from config.admin.actions import WithActions
-from config.admin.cells import ago, copyable, exact, in_zone, present, two_lines, when
+from config.admin.cells import copyable, exact_and_ago, in_zone, present, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days
 from merchants.staff.records import Records
 from payments.admin import diagnosis
@@ -180,10 +180,10 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
                 copyable(order.recipient_address, address_link(order.chain, order.recipient_address)),
             ),
             *deposit_facts(order),
-            ("Created", f"{exact(order.created_at)}, {ago(order.created_at)}"),
+            ("Created", exact_and_ago(order.created_at)),
             (
                 "Expires" if order.status == "active" else "Expiry",
-                f"{exact(order.expires_at)}, {ago(order.expires_at)}",
+                exact_and_ago(order.expires_at),
             ),
             ("Checkout page", copyable(page, portal.link(page, page))),
         ]

@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 
 from chains.families import HashError, families
 from chains.models import Chain
+from merchants.identifiers import parse_uuid
 from merchants.staff.records import MAX_FOUND, found_by
 from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest, Refund, Transition
 
@@ -40,14 +41,6 @@ def address(text: str) -> str:
     return next((address for address in spelled if address), "")
 
 
-def request_id(text: str) -> uuid.UUID | None:
-    """Parse a request id, with or without hyphens."""
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None
-
-
 def request_ids_beginning(text: str) -> tuple[uuid.UUID, uuid.UUID] | None:
     """Return the lowest and the highest request id that begin with `text`. Return None if no id can begin with it."""
     if not _REQUEST_ID_START.fullmatch(text):
@@ -69,7 +62,7 @@ def _requests_named(text: str) -> Iterator[Q]:
     if len(text) >= _FEWEST_FOR_A_PREFIX:
         yield Q(external_id__startswith=text)
         yield Q(shortcode__startswith=text)
-    if (own_id := request_id(text)) is not None:
+    if (own_id := parse_uuid(text)) is not None:
         yield Q(pk=own_id)
     elif bounds := request_ids_beginning(text):
         yield Q(pk__range=bounds)
@@ -110,7 +103,7 @@ def _payments_named(text: str) -> Iterator[Q]:
     if wallet := address(text):
         yield Q(from_address=wallet)
         yield Q(request__recipient_address=wallet)
-    if (of_request := request_id(text)) is not None:
+    if (of_request := parse_uuid(text)) is not None:
         yield Q(request=of_request)
     elif bounds := request_ids_beginning(text):
         yield Q(request__gte=bounds[0], request__lte=bounds[1])
@@ -130,7 +123,7 @@ def _refunds_named(text: str) -> Iterator[Q]:
     yield Q(pk=text)
     yield Q(request__shortcode=text)
     yield Q(request__external_id=text)
-    if (of_request := request_id(text)) is not None:
+    if (of_request := parse_uuid(text)) is not None:
         yield Q(request=of_request)
     if spellings := hashes(text):
         sent = Payment.objects.filter(transaction_hash__in=spellings, request__is_refund=True)
@@ -157,6 +150,6 @@ def matching_transitions(rows: QuerySet[Transition], text: str) -> QuerySet[Tran
     if spellings := hashes(text):
         paid_by = Payment.objects.filter(transaction_hash__in=spellings).values_list("pk", flat=True)
         named.append(rows.filter(payment__in=list(paid_by[:MAX_FOUND])))
-    if (of_request := request_id(text)) is not None:
+    if (of_request := parse_uuid(text)) is not None:
         named.append(rows.filter(request=of_request))
     return found_by(rows, iter(named))

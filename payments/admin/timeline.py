@@ -49,7 +49,7 @@ class Entry:
 
 
 def timeline_of_request(
-    request: PaymentRequest, payments: Sequence[Payment], *, with_webhooks: bool = True
+    request: PaymentRequest, payments: Sequence[Payment], *, with_webhooks: bool
 ) -> list[Entry]:
     """Return the entries of a request and its payments, oldest first (500 at most)."""
     by_id = {payment.pk: payment for payment in payments}
@@ -60,13 +60,13 @@ def timeline_of_request(
     return sorted(entries, key=lambda entry: entry.at)[:MAX_SHOWN]
 
 
-def timeline_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list[Entry]:
+def timeline_of_payment(payment: Payment, *, with_webhooks: bool) -> list[Entry]:
     """Return the entries that concern a payment or its whole request, oldest first."""
     entries = timeline_of_request(payment.request, [payment], with_webhooks=with_webhooks)
     return [entry for entry in entries if entry.payment_id in ("", payment.pk)]
 
 
-def timeline_of_refund(refund: Refund, *, with_webhooks: bool = True) -> list[Entry]:
+def timeline_of_refund(refund: Refund, *, with_webhooks: bool) -> list[Entry]:
     """Return the timeline of a refund and its transactions, oldest first."""
     created_by = named(refund.created_by) if refund.created_by else ""
     entries = [Entry(refund.created_at, "undo", "Refund created", "", refund.reason or "", created_by)]

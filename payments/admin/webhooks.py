@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from django.contrib import admin
 from django.db.models import Q
 
-from payments.admin.search import hashes, request_id
+from merchants.identifiers import parse_uuid
+from payments.admin.search import hashes
 from payments.models import Payment, PaymentRequest
 from webhooks.admin import DeliveryAdmin, EventAdmin
 from webhooks.models import Delivery, Event
@@ -19,7 +20,7 @@ _HELP = "a payment's id or transaction, or a request's shortcode, order number o
 def event_keys(text: str) -> Iterable[str]:
     """Return the dedupe keys of the events about an object. `text` is its id, order number or hash."""
     named = Q(external_id=text) | Q(shortcode=text)
-    if (own_id := request_id(text)) is not None:
+    if (own_id := parse_uuid(text)) is not None:
         named |= Q(pk=own_id)
     spellings = hashes(text)
     payments = (

@@ -3,7 +3,7 @@
 from typing import Any
 
 _BUYER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
-_SHOP = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+SHOP = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 _HASH = "0x1674e0fa8c5ef411b67eeea593c73d514b2bda129634cbf60a4dc2a9bcb3427f"
 _PRICE = {"raw": "12500000", "formatted": "12.500000", "decimals": 6}
 _NOTHING = {"raw": "0", "formatted": "0.000000", "decimals": 6}
@@ -14,7 +14,6 @@ _USDC = {
     "decimals": 6,
     "contract_address": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
 }
-SHOP = _SHOP
 _ID = "01a1fd92-caa6-7393-afe5-964ec9235339"
 _PAYMENT_ID = "pay_LuEmx6pbX844yEZ3nq8pdsoC"
 
@@ -22,7 +21,7 @@ NEW_PAYMENT_REQUEST: dict[str, Any] = {
     "amount": "12.50",
     "token_id": 2,
     "chain_id": 8453,
-    "recipient_address": _SHOP,
+    "recipient_address": SHOP,
     "external_id": "order-1001",
     "redirect_url": "https://shop.example.com/orders/1001",
     "cancel_url": "https://shop.example.com/basket",
@@ -104,7 +103,7 @@ PAYMENT_REQUEST: dict[str, Any] = {
     "rate": None,
     "chain_id": 8453,
     "token": _USDC,
-    "recipient_address": _SHOP,
+    "recipient_address": SHOP,
     "deposit_address": None,
     "payment_url": "https://pay.example.com/pay/Yj5LTJ4eWhtQ",
     "redirect_url": "https://shop.example.com/orders/1001",
@@ -170,7 +169,7 @@ NEW_PAYMENT_LINK: dict[str, Any] = {
     "amount": "12.50",
     "token_id": 2,
     "chain_id": 8453,
-    "recipient_address": _SHOP,
+    "recipient_address": SHOP,
     "description": "One seat at the tasting",
     "max_payments": 20,
     "expires_at": "2026-12-12T17:00:00Z",
@@ -187,7 +186,7 @@ PAYMENT_LINK: dict[str, Any] = {
     "is_active": True,
     "token": _USDC,
     "chain_id": 8453,
-    "recipient_address": _SHOP,
+    "recipient_address": SHOP,
     "amount": _PRICE,
     "price": None,
     "open_amount": None,

@@ -22,6 +22,7 @@ from config.api.serializers import (
     StrictSerializer,
     TextField,
     TrueOrFalseField,
+    UrlField,
     WholeNumberField,
     has_unsafe_characters,
     invalid,
@@ -54,14 +55,8 @@ class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
         return data
 
 
-@extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
-class WebAddressField(TextField):
+class WebAddressField(UrlField):
     """An absolute http(s) URL for the customer."""
-
-    default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(code=ErrorCode.URL_INVALID, **options)
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)

@@ -20,7 +20,6 @@ from payments.prices.rates import Rate, current_rate
 from payments.requests import events
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import move_request
-from webhooks.event_types import EventType
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +91,7 @@ def _complete(request: PaymentRequest, late: Sequence[Payment], rate: Rate, now:
             return False
         Payment.objects.filter(pk=payment.pk).update(status_detail=_DETAIL)
         payment.request, payment.status_detail = locked, _DETAIL
-        events.record_credit(EventType.PAYMENT_SUCCEEDED, locked, payment)
+        events.record_succeeded(locked, payment)
     return True
 
 

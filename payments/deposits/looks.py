@@ -87,20 +87,12 @@ def first_look_at(request: PaymentRequest) -> datetime:
     return request.expires_at + EACH_BLOCK_FOR
 
 
-def ended_at(request: PaymentRequest) -> datetime | None:
-    """Return when the request was last completed, expired or cancelled. Return None while the request is active."""
-    if request.status == PaymentRequest.Status.ACTIVE:
-        return None
-    times = (request.completed_at, request.expired_at, request.cancelled_at)
-    return max((time for time in times if time is not None), default=None)
-
-
 def leave_search(request: PaymentRequest, searched_until: int | None, now: datetime) -> Step:
     """Return the next step of an address that the chain's search still covers.
 
     The search has covered all blocks before `searched_until`, or has not begun if that is None.
     """
-    end = ended_at(request)
+    end = request.last_ended_at
     if end is None:
         return Step(max(request.expires_at, now) + EACH_BLOCK_FOR)
     if now < end + EACH_BLOCK_FOR:
@@ -114,7 +106,7 @@ def after_look(request: PaymentRequest, next_block: int, now: datetime, *, is_wh
     """Return the next step after a weekly check. A check that did not reach the head continues at once."""
     if not is_whole:
         return Step(now, next_block)
-    end = ended_at(request) or now
+    end = request.last_ended_at or now
     is_last = now >= end + EACH_BLOCK_FOR + WEEKLY_FOR
     return Step(None if is_last else next_week(now), next_block)
 
@@ -130,7 +122,7 @@ def _next(now: datetime, every: timedelta) -> datetime:
 
 def _is_early(request: PaymentRequest, now: datetime) -> bool:
     """Whether the weekly checks have not begun. The chain's search may have left the address to checks of its own."""
-    end = ended_at(request)
+    end = request.last_ended_at
     return end is None or now < end + EACH_BLOCK_FOR
 
 

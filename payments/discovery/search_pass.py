@@ -255,7 +255,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
         cursor = DiscoveryCursor.objects.select_for_update().get(chain=chain)
         begin_at = cursor.next_block
         if begin_at is not None and cursor.searched_at is None:
-            # An earlier release stored the block after the head in `next_block`. Search the newest blocks again.
+            # No search has reached the head yet, but one may have moved `next_block`. Search the last blocks again.
             begin_at = max(begin_at - searched_again(chain), 0)
         watching = by_merchant(watched(chain, now))
         own = MerchantCursor.objects.filter(chain=chain)

@@ -48,8 +48,8 @@ class Refund(models.Model):
       wallets that made these payments can set the refund's address.
     - `created_by` is the actor, as in the history. Only the merchant sees it.
     - `watched_from`, `watched_until`: between these times, every block is searched for the refund's transaction
-      (`payments.discovery.watches`). `watched_from` is null if the refund was never watched, or was last
-      watched by an earlier release.
+      (`payments.discovery.watches`). `watched_from` is null if the refund was never watched, and in
+      rows that are older than this column.
     """
 
     class Status(models.TextChoices):

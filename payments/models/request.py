@@ -288,6 +288,14 @@ class PaymentRequest(models.Model):
         return self.status in (self.Status.ACTIVE, self.Status.EXPIRED)
 
     @property
+    def last_ended_at(self) -> datetime | None:
+        """When the request was last completed, expired or cancelled; None while it is active."""
+        if self.status == self.Status.ACTIVE:
+            return None
+        times = (self.completed_at, self.expired_at, self.cancelled_at)
+        return max((time for time in times if time is not None), default=None)
+
+    @property
     def is_available(self) -> bool:
         """Whether new routes can be offered: token and chain are active and switched on, and the chain's family is
         installed.

@@ -13,7 +13,7 @@ from config.api.errors import ApiError, ErrorCode
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models import FailureCode, Lookup, PayerProof, Payment, PaymentRequest, Route, Swap
 from payments.requests.lifecycle import lock_request
-from payments.submission.hashes import MAX_PUBLIC_PAYMENTS
+from payments.submission.caps import MAX_PUBLIC_PAYMENTS
 from payments.verification.reopening import reopen
 
 # A proof covers transfers that are mined within this time after its route was built.

@@ -288,8 +288,8 @@ def _revert(payment: Payment, request: PaymentRequest, execution: Execution, now
 def _give_up(lookup: Lookup, claim_id: uuid.UUID, now: datetime) -> bool:
     """Fail the payment without an event if the request ended more than a day ago. Return True if it failed."""
     request = lookup.payment.request
-    ends = [each for each in (request.completed_at, request.expired_at, request.cancelled_at) if each]
-    if request.status == PaymentRequest.Status.ACTIVE or not ends or now < max(ends) + AFTERWARDS:
+    ended_at = request.last_ended_at
+    if ended_at is None or now < ended_at + AFTERWARDS:
         return False
 
     def fail(payment: Payment, _: PaymentRequest) -> None:

@@ -20,6 +20,7 @@ from payments.providers.base import ProviderDown
 LARGEST_CHAIN_ID = 2**63 - 1
 MAX_DECIMALS = 36
 LONGEST_WORD = 64
+_LONGEST_URL = 500
 # Providers write the native coin of EVM chains in two ways.
 _SECOND_EVM_NATIVE = "0x" + "e" * 40
 _DECIMAL_DIGITS = re.compile(r"[0-9]{1,90}")
@@ -35,6 +36,12 @@ _HTTPS = re.compile(
 
 def malformed(what: str) -> ProviderDown:
     return ProviderDown(f"the response has no valid {what}")
+
+
+def require_equal(one: object, other: object, what: str) -> None:
+    """Raise ProviderDown if two values of the response differ, though both say the same thing."""
+    if one != other:
+        raise ProviderDown(f"the response contradicts itself about {what}")
 
 
 def members(value: Any, what: str) -> Mapping[str, Any]:
@@ -213,8 +220,8 @@ def transaction_hash(value: Any, what: str) -> str:
     raise malformed(what)
 
 
-def web_address(value: Any, *, limit: int = 500) -> str | None:
+def web_address(value: Any) -> str | None:
     """Return the https URL if it is safe to link to, else None. Never raises."""
-    if not isinstance(value, str) or len(value) > limit or not _HTTPS.fullmatch(value):
+    if not isinstance(value, str) or len(value) > _LONGEST_URL or not _HTTPS.fullmatch(value):
         return None
     return value

@@ -29,8 +29,8 @@ def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) ->
     return _event(type_, request, payment, payment.amount_received or 0, key)
 
 
-def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -> None:
-    record_events(announced([credit_event(type_, request, payment)]))
+def record_succeeded(request: PaymentRequest, payment: Payment) -> None:
+    record_events(announced([credit_event(EventType.PAYMENT_SUCCEEDED, request, payment)]))
 
 
 def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:

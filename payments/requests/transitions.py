@@ -2,7 +2,7 @@
 
 Each change is an UPDATE that requires the old status, and a history row, in the caller's transaction. If the UPDATE
 changes no row, another process was first, and no history is written. `move_request` and `move_payment` change one
-row. `move_requests` and `move_payments` change many by the same rules.
+row. `complete_requests` and `move_payments` change many by the same rules.
 """
 
 import logging
@@ -139,8 +139,9 @@ def move_payment(
     return True
 
 
-def move_requests(moves: Sequence[Move], to: PaymentRequest.Status, *, actor: str) -> set[uuid.UUID]:
-    """Set the status of many requests. Return the ids of the requests whose stored status allowed the change."""
+def complete_requests(moves: Sequence[Move], *, actor: str) -> set[uuid.UUID]:
+    """Complete many requests. Return the ids of the requests whose stored status allowed the change."""
+    to = PaymentRequest.Status.COMPLETED
     allowed = [move for move in moves if move.row.status in _REQUEST_MOVES[to]]
     return _move_all(PaymentRequest, allowed, to, actor=actor)
 

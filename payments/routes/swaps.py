@@ -44,7 +44,7 @@ def offer_swaps(
     *,
     wallet_address: str,
     token: Token,
-    asked_by: str = "",
+    asked_by: str,
 ) -> list[Route] | NoRoute:
     """Return the providers' routes from `token` to exactly the unpaid rest, the best one first.
 

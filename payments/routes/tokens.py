@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable
 
 from chains.client import ChainClient, ChainError
-from chains.families import AddressError, get_client
+from chains.families import AddressError
 from chains.models import LISTED, Chain, Token
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import has_unsafe_characters
@@ -23,7 +23,7 @@ _MAX_DECIMALS = 36
 Client = Callable[[Chain], ChainClient]
 
 
-def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client) -> Token:
+def token_to_pay_with(chain: Chain, address: str, *, client: Client) -> Token:
     """Return the token with this address ("" for native coin): from the catalogue, or else from a provider's list.
 
     A token without a row is not saved here; `store_token` saves it. Raises ApiError if there is no such token, if

@@ -71,9 +71,7 @@ def speed_up(request: PaymentRequest, why: str, payment: Payment | None = None) 
     return _see(request, sped_up, is_mined=False, detail=sped_up.status_detail)
 
 
-def leave_unbound(
-    request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | None = None
-) -> Payment:
+def leave_unbound(request: PaymentRequest, outcome: Outcome, why: str, payment: Payment | None) -> Payment:
     """Fail a payment whose transfer arrived, but is not bound to the request. Only the merchant can accept it."""
     attempt = lease(request, why, payment)
     own = bytes(request.reference)
@@ -94,7 +92,7 @@ def accept(request: PaymentRequest, payment: Payment) -> Payment:
     return attempt.finish({attempt.hash: transaction}, evidence=evidence)
 
 
-def lose(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
+def lose(request: PaymentRequest, why: str, payment: Payment | None) -> Payment:
     """Fail a payment: after all lookups, no node knows its transaction."""
     attempt = lease(request, why, payment)
     write(attempt.payment, **NOT_HOLDING)
@@ -102,7 +100,7 @@ def lose(request: PaymentRequest, why: str, payment: Payment | None = None) -> P
     return attempt.finish({attempt.hash: None})
 
 
-def replace_by_another(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
+def replace_by_another(request: PaymentRequest, why: str, payment: Payment | None) -> Payment:
     """Fail a payment that another transaction replaced, for example a cancellation by the wallet."""
     attempt = lease(request, why, payment or leave_pending(request, why))
     write(attempt.payment, **NOT_HOLDING)
@@ -111,7 +109,7 @@ def replace_by_another(request: PaymentRequest, why: str, payment: Payment | Non
     return attempt.finish({attempt.hash: None}, replacement=other)
 
 
-def time_out(request: PaymentRequest, why: str, payment: Payment | None = None) -> Payment:
+def time_out(request: PaymentRequest, why: str, payment: Payment | None) -> Payment:
     """Fail a payment that was undecided for 24 hours."""
     open_one = payment or leave_processing(request, why)
     write(open_one, verifying_since=timezone.now() - LONGEST_WAIT)

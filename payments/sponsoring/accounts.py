@@ -8,7 +8,6 @@ change again.
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from datetime import datetime
 
 from django.utils import timezone
 
@@ -28,7 +27,7 @@ TIMEOUT_SECONDS = 20.0
 _THREADS = 8
 
 
-def check_balances(*, client: Client = get_client, now: Callable[[], datetime] = timezone.now) -> int:
+def check_balances(*, client: Client = get_client) -> int:
     """Store the gas account's balance on each chain that sponsors payments. Return how many balances were read.
 
     Safe to run concurrently: the last write wins.
@@ -50,7 +49,7 @@ def check_balances(*, client: Client = get_client, now: Callable[[], datetime] =
     for account, future in balances.items():
         balance = future.result() if future.done() and not future.cancelled() else None
         if balance is not None:
-            read += GasAccount.objects.filter(pk=account.pk).update(balance=balance, looked_at=now())
+            read += GasAccount.objects.filter(pk=account.pk).update(balance=balance, looked_at=timezone.now())
     return read
 
 

@@ -18,8 +18,6 @@ from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
 from payments.requests.lifecycle import lock_request
 from payments.requests.new_payments import AWAITED, create_payment
 from payments.sponsoring.uses import may_use_authorization, payment_by_authorization
-from payments.submission.caps import MAX_OPEN_PAYMENTS as MAX_OPEN_PAYMENTS
-from payments.submission.caps import MAX_PUBLIC_PAYMENTS as MAX_PUBLIC_PAYMENTS
 from payments.submission.caps import (
     has_room,
     has_room_for_proposal,

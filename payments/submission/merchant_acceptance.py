@@ -18,10 +18,10 @@ from merchants.recipients import is_listed
 from payments.models import FailureCode, Lookup, Payment, PaymentRequest, delivery_of
 from payments.models.payment import ACCEPTABLE_FAILURES
 from payments.requests import events
+from payments.requests.crediting import completion_columns
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import move_request, note
 from payments.verification.reopening import reopen
-from webhooks.event_types import EventType
 
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
@@ -73,11 +73,11 @@ def _complete_request(request: PaymentRequest, payment: Payment, *, reason: str,
     """Complete the request, which must be locked and paid in full."""
     now = timezone.now()
     _store_acceptance(payment, reason=reason, actor=actor, now=now)
-    columns = {"completed_at": now, "paid_late": now > request.expires_at, "late_price_mail_at": None}
+    columns = completion_columns(request, now, now)
     if move_request(
         request, PaymentRequest.Status.COMPLETED, actor=actor, reason=f"accepted: {reason}", **columns
     ):
-        events.record_credit(EventType.PAYMENT_SUCCEEDED, request, payment)
+        events.record_succeeded(request, payment)
 
 
 def _accept_less(payment: Payment, *, reason: str, actor: str) -> None:

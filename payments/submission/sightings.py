@@ -60,7 +60,7 @@ class Sighting:
 UNANSWERED = Sighting(is_answered=False)
 
 
-def proposing_account(route: Route, chain: Chain, *, client: Client = get_client) -> str:
+def proposing_account(route: Route, chain: Chain, *, client: Client) -> str:
     """Return the route's wallet if it may return a proposal's id instead of a hash, else ""."""
     if route.chain_id != chain.pk:
         return ""

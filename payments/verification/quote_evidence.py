@@ -60,16 +60,12 @@ def quotes_named_in(snapshot: Snapshot, chain: Chain) -> dict[int, Quote]:
 
 def _keys_by_prefix(prefixes: Collection[bytes], length: int) -> Iterator[int]:
     """Yield the primary keys of quotes whose id starts with one of these prefixes. Each prefix has `length` bytes."""
-    for chunk in _chunks(prefixes, _IDS_PER_QUERY):
-        rest = b"\xff" * (ID_BYTES - length)
+    whole, rest = list(prefixes), b"\xff" * (ID_BYTES - length)
+    for start in range(0, len(whole), _IDS_PER_QUERY):
+        chunk = whole[start : start + _IDS_PER_QUERY]
         with connection.cursor() as cursor:
             cursor.execute(_QUOTES_BY_PREFIX, [b"".join(chunk), length, length * len(chunk), length, rest])
             yield from (key for (key,) in cursor.fetchall())
-
-
-def _chunks(values: Collection[bytes], size: int) -> Iterator[list[bytes]]:
-    whole = list(values)
-    return (whole[start : start + size] for start in range(0, len(whole), size))
 
 
 def _built_quotes(chain: Chain) -> QuerySet[Quote]:

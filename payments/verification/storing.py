@@ -35,7 +35,7 @@ from payments.requests import crediting
 from payments.requests.bulk_updates import update_each
 from payments.requests.events import announced, credit_event, failed_event
 from payments.requests.lifecycle import lock_requests
-from payments.requests.transitions import Move, move_payments, move_requests
+from payments.requests.transitions import Move, complete_requests, move_payments
 from payments.requests.watching import tell_watchers
 from payments.verification.consumption import Consumption, plan_credits, store_credits
 from payments.verification.leasing import lock_held
@@ -257,7 +257,7 @@ def _credit(
         else:
             amounts[request.pk] = columns
     written = update_each(PaymentRequest, amounts, guard={})
-    written |= move_requests(moves, PaymentRequest.Status.COMPLETED, actor=_actor(rows))
+    written |= complete_requests(moves, actor=_actor(rows))
     if len(written) < len(rows):
         raise RuntimeError("a request changed while it was locked")
     return {

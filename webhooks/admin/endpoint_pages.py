@@ -13,7 +13,8 @@ from config.admin import portal
 from config.api.errors import ApiError
 from config.api.handler import as_api_error
 from merchants.admin.fresh_code import FactorForm, is_confirmed, set_up_first
-from merchants.models import Merchant, merchant_id
+from merchants.identifiers import parse_uuid
+from merchants.models import Merchant
 from merchants.sign_in import two_factor
 from merchants.staff import audit
 from merchants.staff.roles import merchant_of
@@ -121,7 +122,7 @@ class EndpointPages(portal.ShowsMore):
         portal.demand(request.user.has_perm(CONFIGURE))
         merchant = merchant_of(request.user)
         if merchant is None:
-            id_ = merchant_id(request.GET.get("merchant", ""))
+            id_ = parse_uuid(request.GET.get("merchant", ""))
             merchant = Merchant.objects.filter(pk=id_).first() if id_ else None
             if merchant is None:
                 messages.info(request, "Open the merchant’s page and choose Webhooks there.")

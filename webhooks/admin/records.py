@@ -12,7 +12,7 @@ from django.utils.html import format_html
 
 from config.admin import portal
 from config.admin.actions import Action, WithActions
-from config.admin.cells import NOTHING, ago, exact, in_zone, two_lines, when
+from config.admin.cells import NOTHING, exact_and_ago, in_zone, two_lines, when
 from config.admin.filters import Autocompleted, Choices, Days, Dropdown
 from merchants.staff.records import MAX_FOUND, Records, found_by
 from webhooks.admin.endpoint_pages import EndpointPages
@@ -88,7 +88,7 @@ class EndpointAdmin(EndpointPages, Records):
             "facts": [
                 ("Merchant", portal.link(portal.change_url(endpoint.merchant), str(endpoint.merchant))),
                 ("Waiting to be sent", f"{count}{' or more' if count == MAX_FOUND else ''}"),
-                ("Failing since", _both(endpoint.failing_since)),
+                ("Failing since", exact_and_ago(endpoint.failing_since)),
             ],
         }
 
@@ -98,7 +98,7 @@ class EndpointAdmin(EndpointPages, Records):
 
     @admin.display(description="Previous secret valid until")
     def former_secret(self, endpoint: Endpoint) -> str:
-        return _both(endpoint.previous_secret_expires_at)
+        return exact_and_ago(endpoint.previous_secret_expires_at)
 
     @admin.display(description="Merchant", ordering="merchant__name")
     def owner(self, endpoint: Endpoint) -> str:
@@ -158,7 +158,7 @@ class EventAdmin(Records):
             "facts": [
                 ("Type", event.type),
                 ("Merchant", portal.link(portal.change_url(event.merchant), str(event.merchant))),
-                ("Happened", _both(event.created)),
+                ("Happened", exact_and_ago(event.created)),
             ],
             "body": readable(event.body),
             "deliveries": [
@@ -304,11 +304,13 @@ class DeliveryAdmin(WithActions, Records):
             ("Merchant", portal.link(portal.change_url(delivery.merchant), str(delivery.merchant))),
             ("Sent to", _destination(delivery)),
             ("Attempts", str(delivery.attempts)),
-            ("Next attempt", _both(delivery.due_at)),
-            ("Created", _both(delivery.created_at)),
+            ("Next attempt", exact_and_ago(delivery.due_at)),
+            ("Created", exact_and_ago(delivery.created_at)),
         ]
         if delivery.redelivered_at:
-            facts.append(("Sent again", f"by {delivery.redelivered_by}, {_both(delivery.redelivered_at)}"))
+            facts.append(
+                ("Sent again", f"by {delivery.redelivered_by}, {exact_and_ago(delivery.redelivered_at)}")
+            )
         return facts
 
     @admin.display(description="Delivery")
@@ -372,7 +374,3 @@ def _line(attempt: Attempt) -> dict[str, object]:
         "error": attempt.error,
         "excerpt": attempt.response_excerpt,
     }
-
-
-def _both(time: Any) -> str:
-    return f"{exact(time)}, {ago(time)}" if time else NOTHING

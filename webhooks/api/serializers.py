@@ -1,9 +1,8 @@
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from config.api.errors import ApiError, ErrorCode
+from config.api.errors import ApiError
 from config.api.paging import ListQuery, TimeInQueryField
 from config.api.schema.operations import described
 from config.api.serializers import (
@@ -11,6 +10,7 @@ from config.api.serializers import (
     StrictSerializer,
     TextField,
     TrueOrFalseField,
+    UrlField,
     invalid,
     kind_of,
 )
@@ -22,14 +22,8 @@ from webhooks.models import Delivery
 _MAX_TYPES_NAMED = 50
 
 
-@extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
-class WebhookAddressField(TextField):
+class WebhookAddressField(UrlField):
     """The URL of a receiver. The service will call it, so private addresses are rejected."""
-
-    default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(code=ErrorCode.URL_INVALID, **options)
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)

@@ -11,8 +11,8 @@ from eth_typing import ChecksumAddress
 
 from chains.client import ChainError
 from chains.families.evm.provider import connect
-from chains.families.evm.quantities import hash32, json_object
-from chains.rpc.json_rpc import JsonRpc, RpcFault, is_temporary
+from chains.families.evm.quantities import hash32
+from chains.rpc.json_rpc import JsonRpc, RpcFault, is_temporary, json_object
 
 METHOD = "eth_getTransactionBySenderAndNonce"
 UNSUPPORTED_SECONDS = 3600.0

@@ -51,11 +51,5 @@ def _checksummed(result: str) -> str:
     return to_checksum_address(data)
 
 
-def json_object(result: Any) -> dict[str, Any]:
-    if not isinstance(result, dict):
-        raise ChainError("the node's response is not an object")
-    return result
-
-
 def to_hex(data: bytes) -> str:
     return "0x" + data.hex()

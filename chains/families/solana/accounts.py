@@ -7,7 +7,7 @@ from typing import Any
 from solders.pubkey import Pubkey
 
 from chains.client import ChainError
-from chains.families.solana.results import base64_data, key, mapping, whole
+from chains.families.solana.results import base64_data, json_object, key, whole
 
 SYSTEM = "11111111111111111111111111111111"
 TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"  # noqa: S105 - a program's address
@@ -88,7 +88,7 @@ class TokenAccount:
 def read_account(result: Any) -> Account | None:
     if result is None:
         return None
-    fields = mapping(result)
+    fields = json_object(result)
     executable = fields.get("executable")
     if not isinstance(executable, bool):
         raise ChainError("the node's account lacks `executable`")
@@ -99,7 +99,7 @@ def read_account(result: Any) -> Account | None:
 
 def read_holding(result: Any) -> Holding:
     """Parse one entry of `getTokenAccountsByOwner`. Raises ChainError."""
-    entry = mapping(result)
+    entry = json_object(result)
     account = read_account(entry.get("account"))
     if account is None or not account.is_token_account:
         raise ChainError("the node's response is not a token account")

@@ -24,7 +24,7 @@ from chains.families.solana.accounts import (
 )
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
 from chains.families.solana.references import reference_key
-from chains.families.solana.results import blockhash, mapping, result_of, sequence, value_of, whole
+from chains.families.solana.results import blockhash, json_object, result_of, sequence, value_of, whole
 from chains.families.solana.simulation import PAYER_LEFT_TOO_LITTLE, read_simulation
 from chains.families.solana.unsigned_transfers import (
     MAX_SPONSORED_FEE,
@@ -248,7 +248,7 @@ def _wallet(order: Order, results: Sequence[Any]) -> _Wallet:
     mint = accounts[2] if order.token else None
     receiving = _opened(accounts[3:]) if order.token else [None] * len(_TOKEN_ACCOUNT_BYTES)
     entries = sequence(value_of(rest[len(_TOKEN_ACCOUNT_BYTES)])) if order.token else []
-    block = mapping(value_of(latest))
+    block = json_object(value_of(latest))
     return _Wallet(
         coins=fee_payer.lamports if fee_payer else 0,
         holdings=tuple(spendable(map(read_holding, entries))),
@@ -287,5 +287,5 @@ def budget_for(used: int, price: int) -> Budget:
 def unit_price(result: Any) -> int:
     """Return the price per compute unit from recent fees; the minimum if the node returns no fees."""
     paid = [] if isinstance(result, RpcFault) else sequence(result)
-    fees = [whole(mapping(entry).get("prioritizationFee")) for entry in paid]
+    fees = [whole(json_object(entry).get("prioritizationFee")) for entry in paid]
     return max(_LOWEST_PRICE, min(median_low(fees), _HIGHEST_PRICE)) if fees else _LOWEST_PRICE

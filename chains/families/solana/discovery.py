@@ -16,7 +16,7 @@ from chains.client import ChainError, Snapshot, TransactionFacts, Watch
 from chains.families.solana.commitments import CONFIRMED
 from chains.families.solana.normalisation import solana_signature
 from chains.families.solana.references import reference_key
-from chains.families.solana.results import mapping, result_of, sequence, value_of
+from chains.families.solana.results import json_object, result_of, sequence, value_of
 from chains.rpc.json_rpc import Call, JsonRpc
 
 logger = logging.getLogger(__name__)
@@ -329,7 +329,7 @@ def _checked(results: list[Any]) -> list[Any]:
 def _listed(result: Any) -> list[tuple[str, bool]]:
     """Return (signature, whether it succeeded) of each listed transaction. Raises ChainError."""
     entries = []
-    for entry in map(mapping, sequence(result_of(result))):
+    for entry in map(json_object, sequence(result_of(result))):
         given = entry.get("signature")
         signed = solana_signature(given) if isinstance(given, str) else None
         if signed is None or "err" not in entry:

@@ -2,12 +2,14 @@
 
 import base64
 import binascii
+from collections.abc import Callable
 from typing import Any
 
 from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from chains.client import ChainError
+from chains.rpc.json_rpc import json_object as json_object
 from chains.rpc.json_rpc import result_of as result_of
 
 _ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -15,12 +17,6 @@ _DIGITS = {character: place for place, character in enumerate(_ALPHABET)}
 _DIGITS_AT_ONCE = 10
 _LARGEST = 2**64 - 1
 _LONGEST_KEY = 44
-
-
-def mapping(result: Any) -> dict[str, Any]:
-    if not isinstance(result, dict):
-        raise ChainError("the node's response is not an object")
-    return result
 
 
 def sequence(result: Any) -> list[Any]:
@@ -37,7 +33,7 @@ def listed(result: Any) -> list[Any]:
 
 def value_of(result: Any) -> Any:
     """Return the `value` of a result with context."""
-    return mapping(result_of(result)).get("value")
+    return json_object(result_of(result)).get("value")
 
 
 def whole(result: Any) -> int:
@@ -56,22 +52,21 @@ def whole_text(result: Any) -> int:
 
 def key(result: Any) -> str:
     """Return an account key: 32 bytes in base58."""
-    if isinstance(result, str) and len(result) <= _LONGEST_KEY:
-        try:
-            return str(Pubkey.from_string(result))
-        except ValueError:
-            pass
-    raise ChainError("the node's response is not an account key")
+    return _base58(result, Pubkey.from_string, "an account key")
 
 
 def blockhash(result: Any) -> str:
     """Return a hash of 32 bytes, in base58."""
+    return _base58(result, Hash.from_string, "a hash")
+
+
+def _base58(result: Any, parse: Callable[[str], object], name: str) -> str:
     if isinstance(result, str) and len(result) <= _LONGEST_KEY:
         try:
-            return str(Hash.from_string(result))
+            return str(parse(result))
         except ValueError:
             pass
-    raise ChainError("the node's response is not a hash")
+    raise ChainError(f"the node's response is not {name}")
 
 
 def base64_data(result: Any) -> bytes:

@@ -6,7 +6,7 @@ from typing import Any
 
 from chains.client import ChainError
 from chains.families.solana.accounts import Account, read_account
-from chains.families.solana.results import mapping, sequence, value_of, whole
+from chains.families.solana.results import json_object, sequence, value_of, whole
 from chains.rpc.json_rpc import RpcFault
 
 PAYER_LEFT_TOO_LITTLE = {"InsufficientFundsForRent": {"account_index": 0}}
@@ -41,7 +41,7 @@ def read_simulation(result: Any, *, account_count: int = 0) -> Simulation:
     """Parse the result of `simulateTransaction`. Raises ChainError if it is malformed or lacks accounts."""
     if isinstance(result, RpcFault):
         raise ChainError(f"the node could not simulate: {result.message}")
-    value = mapping(value_of(result))
+    value = json_object(value_of(result))
     if "err" not in value:
         raise ChainError("the node's response lacks the simulation's status")
     error, units = value["err"], value.get("unitsConsumed")

@@ -17,14 +17,14 @@ _RULES = {
 }
 
 
-def html_of(text: str, heading_level: int = 2) -> SafeString:
-    """Return `text` as HTML; `#` becomes a heading of `heading_level`."""
+def html_of(text: str) -> SafeString:
+    """Return `text` as HTML; `#` becomes an h2."""
     tokens = _parser().parse(text)
     for place, token in enumerate(tokens):
         if token.type == "heading_open":
             token.attrSet("id", slugify(tokens[place + 1].content))
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{heading_level + int(token.tag[1]) - 1}"
+            token.tag = f"h{int(token.tag[1]) + 1}"
     return _safe(_parser().renderer.render(tokens, _parser().options, {}))
 
 

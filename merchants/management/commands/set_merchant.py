@@ -1,6 +1,5 @@
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
@@ -165,6 +164,6 @@ def _recipient(text: str) -> tuple[str, str]:
 
 def _origin(url: str) -> str:
     try:
-        return parse_origin(url, allow_http=settings.ALLOW_HTTP_URLS)
+        return parse_origin(url)
     except ValueError as error:
         raise CommandError(str(error)) from error

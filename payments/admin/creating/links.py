@@ -12,7 +12,7 @@ from django.utils.html import format_html
 
 from config.admin import portal
 from config.admin.actions import Action, ConfirmForm, WithActions
-from config.admin.cells import ago, copyable, exact, in_zone, present, two_lines, when
+from config.admin.cells import copyable, exact_and_ago, in_zone, present, two_lines, when
 from config.admin.filters import Autocompleted, Days
 from merchants.staff.records import Records, found_by
 from payments.admin.creating.pages import CreatesLinks
@@ -174,7 +174,6 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
 
     def _facts(self, link: PaymentLink) -> list[tuple[str, object]]:
         requests = f"{reverse('admin:payments_paymentrequest_changelist')}?payment_link={link.pk}"
-        end = f"{exact(link.expires_at)}, {ago(link.expires_at)}" if link.expires_at else ""
         return [
             ("Payments", _used(link)),
             (
@@ -189,9 +188,9 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
                 copyable(link.recipient_address, address_link(link.chain, link.recipient_address)),
             ),
             ("Description", link.description),
-            ("Expires", end),
+            ("Expires", exact_and_ago(link.expires_at)),
             ("Page", copyable(link.url, portal.link(link.url, link.url))),
-            ("Created", f"{exact(link.created_at)}, {ago(link.created_at)}"),
+            ("Created", exact_and_ago(link.created_at)),
             ("Created by", named(link.created_by)),
         ]
 

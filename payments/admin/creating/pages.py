@@ -15,8 +15,8 @@ from config.admin import portal
 from config.admin.actions import actor_of
 from config.api.errors import ApiError
 from config.api.handler import as_api_error
+from merchants.identifiers import parse_uuid
 from merchants.models import Merchant
-from merchants.models import merchant_id as parse_merchant_id
 from merchants.staff.roles import merchant_of, visible_to
 from payments.admin.creating.forms import LinkForm, MerchantForm, RequestForm
 from payments.admin.creating.sharing import print_view
@@ -178,6 +178,6 @@ def _merchant_for(request: HttpRequest) -> Merchant | None:
     own = merchant_of(request.user)
     if own is not None:
         return own
-    chosen = parse_merchant_id(request.GET.get("merchant", ""))
+    chosen = parse_uuid(request.GET.get("merchant", ""))
     visible = visible_to(cast(Any, request.user), Merchant.objects.all(), "pk")
     return visible.filter(pk=chosen).first() if chosen else None

@@ -17,7 +17,8 @@ from django.urls import reverse
 
 from chains.models import Chain
 from config.admin import portal
-from merchants.models import Merchant, merchant_id
+from merchants.identifiers import parse_uuid
+from merchants.models import Merchant
 from merchants.staff.roles import merchant_of
 from merchants.staff.scope import MerchantScoped
 from payments.admin.deposits.contents import contents_of
@@ -84,7 +85,7 @@ class DepositAddressAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Dep
     def _merchant(self, request: HttpRequest) -> Merchant | None:
         """Return the user's own merchant. Users who see all merchants choose one in the query string."""
         own = merchant_of(request.user)
-        key = merchant_id(request.GET.get("merchant", ""))
+        key = parse_uuid(request.GET.get("merchant", ""))
         if own is not None or key is None:
             return own
         merchant = Merchant.objects.filter(pk=key).first()

@@ -65,7 +65,7 @@ class Kraken:
             return None
         body = self._ticker.get("/0/public/Trades", pair=pair, count="1")
         if body is None or _is_about_pair(body):
-            if body is None or _has_error(body, _NO_SUCH_PAIR):
+            if body is None or _has_unknown_pair(body):
                 self._ticker.note_unlisted(pair)
             return None
         return last_trade(body)
@@ -81,8 +81,8 @@ def _is_about_pair(body: Any) -> bool:
     return any(not each.startswith("W") for each in errors)  # Messages that begin with "W" are only warnings.
 
 
-def _has_error(body: Any, beginnings: tuple[str, ...]) -> bool:
-    return any(error.startswith(beginnings) for error in body["error"])
+def _has_unknown_pair(body: Any) -> bool:
+    return any(error.startswith(_NO_SUCH_PAIR) for error in body["error"])
 
 
 def last_trade(body: Any) -> _Trade | None:

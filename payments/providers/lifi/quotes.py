@@ -10,7 +10,7 @@ from typing import Any
 
 from chains.client import Action, EvmCall, SolanaTransaction
 from payments.providers import reading
-from payments.providers.base import Fee, NoOffer, NoOfferCode, Offer, ProviderDown, Side, Tool
+from payments.providers.base import Fee, NoOffer, NoOfferCode, Offer, Side, Tool
 
 PROVIDER = "lifi"
 LONGEST_DURATION = 30 * 24 * 3600
@@ -39,7 +39,7 @@ def offer_from(body: Any) -> Offer:
     estimate = reading.members(step.get("estimate"), "estimate")
     source, target = _source(terms), _target(terms)
     amount_in = reading.amount(terms.get("fromAmount"), "amount to pay")
-    _require_equal(
+    reading.require_equal(
         amount_in, reading.amount(estimate.get("fromAmount"), "estimated amount to pay"), "amount to pay"
     )
     transaction_id = reading.bytes32(step.get("transactionId"), "transaction id")
@@ -96,7 +96,7 @@ def _token_chain(terms: Json, chain: str, token: str) -> int:
     """Return a side's chain, which must be the chain of its token."""
     chain_id = reading.chain_id(terms.get(chain))
     of_token = reading.chain_id(reading.members(terms.get(token), token).get("chainId"))
-    _require_equal(chain_id, of_token, chain)
+    reading.require_equal(chain_id, of_token, chain)
     return chain_id
 
 
@@ -105,7 +105,7 @@ def _action(request: Any, source: Side) -> tuple[Action, int]:
     if reading.signs(source.account, SolanaTransaction):
         return SolanaTransaction(_serialized(fields.get("data"))), source.chain_id
     if fields.get("from") is not None:
-        _require_equal(reading.account(fields["from"], "sender"), source.account, "sender")
+        reading.require_equal(reading.account(fields["from"], "sender"), source.account, "sender")
     gas = reading.quantity(fields["gasLimit"], "gas limit") if fields.get("gasLimit") is not None else None
     call = EvmCall(
         to=reading.account(fields.get("to"), "contract to call"),
@@ -191,11 +191,6 @@ def _tool(part: Json) -> Tool:
     key = reading.word(part.get("tool"), "tool")
     name = details.get("name") if isinstance(details, dict) else None
     return Tool(key, reading.shown(name, limit=_LONGEST_NAME) or key)
-
-
-def _require_equal(one: object, other: object, what: str) -> None:
-    if one != other:
-        raise ProviderDown(f"the response contradicts itself about {what}")
 
 
 def no_offer_from(body: Json) -> NoOffer:

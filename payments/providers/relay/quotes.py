@@ -144,7 +144,7 @@ def _action(
     """Return the action that the wallet signs, and its chain id."""
     if reading.signs(source.account, SolanaInstructions):
         return _instructions(fields, order, amount_in), source.chain_id
-    _require_equal(reading.account(fields.get("from"), "sender"), source.account, "the sender")
+    reading.require_equal(reading.account(fields.get("from"), "sender"), source.account, "the sender")
     gas = reading.quantity(fields["gas"], "gas limit") if fields.get("gas") is not None else None
     call = EvmCall(
         to=reading.account(fields.get("to"), "contract to call"),
@@ -248,23 +248,18 @@ def _order(fields: Json, now: float) -> RelayOrder:
 
 def _require_agreement(order: RelayOrder, source: Side, target: Side, amount_in: int) -> None:
     """Raise if the order contradicts the quote, or could refund an account other than the payer and the recipient."""
-    _require_equal(chain_named(order.source_chain), source.chain_id, "the chain to pay on")
-    _require_equal(order.source_currency, _currency_bytes(source), "the token to pay")
-    _require_equal(order.source_amount, amount_in, "the amount to pay")
-    _require_equal(chain_named(order.target_chain), target.chain_id, "the destination's chain")
-    _require_equal(order.target_currency, _currency_bytes(target), "the token to receive")
-    _require_equal(order.recipient, bytes_of(target.account), "the recipient")
+    reading.require_equal(chain_named(order.source_chain), source.chain_id, "the chain to pay on")
+    reading.require_equal(order.source_currency, _currency_bytes(source), "the token to pay")
+    reading.require_equal(order.source_amount, amount_in, "the amount to pay")
+    reading.require_equal(chain_named(order.target_chain), target.chain_id, "the destination's chain")
+    reading.require_equal(order.target_currency, _currency_bytes(target), "the token to receive")
+    reading.require_equal(order.recipient, bytes_of(target.account), "the recipient")
     if not order.refunded <= {bytes_of(source.account), bytes_of(target.account)}:
         raise _refused("its order refunds another account")
 
 
 def _currency_bytes(side: Side) -> bytes:
     return bytes_of(side.token or reading.native_coin(side.account))
-
-
-def _require_equal(one: object, other: object, what: str) -> None:
-    if one != other:
-        raise ProviderDown(f"the response contradicts itself about {what}")
 
 
 def _refused(why: str) -> NoOffer:

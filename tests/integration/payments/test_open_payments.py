@@ -9,7 +9,8 @@ from django.utils import timezone
 from config.api.errors import ApiError
 from payments.models import PayerProof, Payment, PaymentRequest
 from payments.requests.transitions import move_payment
-from payments.submission.hashes import MAX_OPEN_PAYMENTS, record_discovered, retry_payment
+from payments.submission.caps import MAX_OPEN_PAYMENTS
+from payments.submission.hashes import record_discovered, retry_payment
 from payments.submission.merchant_acceptance import accept_payment
 from tests.chain import LocalChain
 from tests.conftest import Api

@@ -9,7 +9,7 @@ from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError
 from payments.models import Payment, PaymentRequest
-from payments.submission.hashes import MAX_OPEN_PAYMENTS
+from payments.submission.caps import MAX_OPEN_PAYMENTS
 from tests.support.payments.world import Clock, look, submit
 
 HASHES = 30

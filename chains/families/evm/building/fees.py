@@ -13,9 +13,9 @@ from eth_abi.abi import encode
 
 from chains.client import EvmCall
 from chains.families.evm.abi import selector
-from chains.families.evm.quantities import json_object, quantity, to_hex
+from chains.families.evm.quantities import quantity, to_hex
 from chains.families.evm.tokens import word
-from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, result_of
+from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, json_object, result_of
 
 _BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block, so it doubles in about six full blocks
 _DATA_FEE_MARGIN_PERCENT = 125  # the data fee follows the base fee of Ethereum

@@ -6,7 +6,6 @@ ERC-1155) are missed. Native coin beyond the call's value is also missed, but on
 """
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,11 +15,11 @@ from eth_utils.address import to_checksum_address
 from chains.client import ChainError, EvmCall, Refusal, Spending, TransferRefused
 from chains.families.evm.abi import APPROVAL_TOPIC, WORD
 from chains.families.evm.calls import address_word
-from chains.families.evm.quantities import address, json_object, quantity, to_hex
+from chains.families.evm.quantities import address, quantity, to_hex
 from chains.families.evm.tokens import allowance_call, word
 from chains.families.evm.transactions import transfers
 from chains.families.evm.transactions.signed_calls import Log
-from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, json_object
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class Simulator:
     health.
     """
 
-    def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, node: JsonRpc, *, clock: Callable[[], float]) -> None:
         self._node = node
         self._clock = clock
         self._not_before = 0.0

@@ -54,7 +54,7 @@ def usual_fee(token: str, fees: Fees) -> int:
     return gas * fees.usual_price + fees.data_fee
 
 
-def funding_calls(call: EvmCall, sender: str, token: str, *, with_code: bool = False) -> list[Call]:
+def funding_calls(call: EvmCall, sender: str, token: str, *, with_code: bool) -> list[Call]:
     """Return the calls whose results `funding` parses: the wallet's balances, and the estimate of the call's gas.
 
     With `with_code`, the wallet's code is queried too.

@@ -22,9 +22,9 @@ from chains.client import Block, ChainError, StateMissing
 from chains.facts.deposits import CoinsReceived, ReceiptTime
 from chains.families.evm.calls import address_word
 from chains.families.evm.deposits.sweeps import KnownReceipts, read_sweeps
-from chains.families.evm.quantities import data_bytes, hash32, json_object, quantity, to_hex
+from chains.families.evm.quantities import data_bytes, hash32, quantity, to_hex
 from chains.families.evm.search.log_queries import is_rate
-from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, result_of
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, json_object, result_of
 from chains.rpc.nodes import Limiting
 
 READER: Final = to_checksum_address(keccak(text="quittance: balances of deposit addresses")[-20:])

@@ -24,9 +24,9 @@ from chains.facts.deposits import Deposit, DepositProblem
 from chains.families.evm.abi import account_bytes, encode_balance_of
 from chains.families.evm.deposits.calls import GAS_PER_SWEEP
 from chains.families.evm.deposits.shipped import FACTORY
-from chains.families.evm.quantities import address, data_bytes, hash32, json_object, to_hex
+from chains.families.evm.quantities import address, data_bytes, hash32, to_hex
 from chains.families.evm.signatures import has_own_key
-from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, is_temporary
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, is_temporary, json_object
 
 _BUILT = json.loads(Path(__file__).with_name("rehearsal.json").read_text())["Rehearsal"]
 _CODE: Final = str(_BUILT["deployedBytecode"])
@@ -63,7 +63,7 @@ def problem(
         ("eth_getCode", [deposit.factory, "finalized"]),
     ]
     if token:
-        calls.append(("eth_createAccessList", [_balance_of(token, STAGE), "latest"]))
+        calls.append(("eth_createAccessList", [_balance_at_stage(token), "latest"]))
     recipient_code, factory_code, *access_lists = node.batch(calls, list)
     # A recipient with code could lend the coin to the simulation, or send it back after the sweep. Balances don't show
     # this.
@@ -109,8 +109,8 @@ def _is_rejected(result: Any) -> bool:
     return isinstance(result, RpcFault)
 
 
-def _balance_of(token: str, owner: str) -> dict[str, str]:
-    return {"to": token, "data": to_hex(encode_balance_of(owner))}
+def _balance_at_stage(token: str) -> dict[str, str]:
+    return {"to": token, "data": to_hex(encode_balance_of(STAGE))}
 
 
 def _places(access_list: Any) -> list[tuple[str, str]]:
@@ -130,7 +130,7 @@ def _funded(
     """Return the state override that gives `STAGE` this balance of the token; None if no slot has this effect."""
     value = f"0x{amount:064x}"
     overrides = [{contract: {"stateDiff": {slot: value}}} for contract, slot in places[:_MAX_PLACES]]
-    calls: list[Call] = [("eth_call", [_balance_of(token, STAGE), "latest", each]) for each in overrides]
+    calls: list[Call] = [("eth_call", [_balance_at_stage(token), "latest", each]) for each in overrides]
     for override, result in zip(overrides, node.batch(calls, list) if calls else [], strict=True):
         if not isinstance(result, RpcFault) and data_bytes(result) == amount.to_bytes(32):
             return override

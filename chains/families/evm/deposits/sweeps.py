@@ -17,9 +17,9 @@ from eth_utils.crypto import keccak
 
 from chains.client import ChainError
 from chains.facts.deposits import ReceiptTime
-from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity, to_hex
+from chains.families.evm.quantities import address, data_bytes, hash32, quantity, to_hex
 from chains.families.evm.search.log_queries import check, log_call, logs
-from chains.rpc.json_rpc import JsonRpc, result_of
+from chains.rpc.json_rpc import JsonRpc, json_object, result_of
 
 logger = logging.getLogger(__name__)
 

@@ -16,11 +16,19 @@ from chains.families.evm.abi import WORD, selector
 from chains.families.evm.authorizations.typed_data import ENDS
 from chains.families.evm.building.fees import FeeRules, data_fee_calls, operator_fee, operator_fee_calls
 from chains.families.evm.calls import address_word
-from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity, to_hex
+from chains.families.evm.quantities import address, data_bytes, hash32, quantity, to_hex
 from chains.families.evm.search.log_queries import check, log_call, logs
 from chains.families.evm.tokens import word
 from chains.rpc import quorum
-from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_execution_failure, is_temporary, result_of
+from chains.rpc.json_rpc import (
+    Call,
+    JsonRpc,
+    RpcFault,
+    is_execution_failure,
+    is_temporary,
+    json_object,
+    result_of,
+)
 
 logger = logging.getLogger(__name__)
 

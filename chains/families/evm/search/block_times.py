@@ -7,7 +7,8 @@ from threading import Lock
 from typing import Any
 
 from chains.client import ChainError
-from chains.families.evm.quantities import json_object, quantity
+from chains.families.evm.quantities import quantity
+from chains.rpc.json_rpc import json_object
 
 # A result may be this many blocks too early. This tolerance saves the last queries.
 CLOSE_ENOUGH = 16

@@ -15,10 +15,10 @@ from typing import Any
 from chains.client import ChainError, SearchLimits, Snapshot, Watch
 from chains.facts.searches import Arrivals
 from chains.families.evm.calls import REFERENCE_BYTES
-from chains.families.evm.quantities import data_bytes, hash32, json_object
+from chains.families.evm.quantities import data_bytes, hash32
 from chains.families.evm.search.log_queries import FoundLog, Region, query_nodes
 from chains.rpc import quorum
-from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, Unread, UnreadReason, result_of
+from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, Unread, UnreadReason, json_object, result_of
 
 logger = logging.getLogger(__name__)
 

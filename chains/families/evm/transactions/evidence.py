@@ -23,10 +23,10 @@ from eth_utils.address import to_checksum_address
 
 from chains.client import ChainError
 from chains.families.evm.calls import address_word
-from chains.families.evm.quantities import data_bytes, hash32, json_object, quantity, to_hex
+from chains.families.evm.quantities import data_bytes, hash32, quantity, to_hex
 from chains.families.evm.transactions import accounts
 from chains.families.evm.transactions.signed_calls import USER_OPERATION_EVENT, Execution, Way
-from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, UnreadReason
+from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, UnreadReason, json_object
 
 MAX_KEPT = 10_000
 _METHOD_NOT_FOUND = -32601

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts
-from chains.families.evm.quantities import address, hash32, json_object, quantity
+from chains.families.evm.quantities import address, hash32, quantity
 from chains.families.evm.transactions import binding, transfers, unknown_forms
 from chains.families.evm.transactions.evidence import NO_EVIDENCE, Evidences, Unproven
 from chains.families.evm.transactions.intended import effect, intended
@@ -26,6 +26,7 @@ from chains.rpc.json_rpc import (
     Unread,
     UnreadReason,
     is_too_large,
+    json_object,
     result_of,
 )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chains.client import ChainError
-from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity
+from chains.families.evm.quantities import address, data_bytes, hash32, quantity
 from chains.families.evm.transactions import binding
 from chains.families.evm.transactions.trace import (
     MAX_FRAMES,
@@ -16,7 +16,7 @@ from chains.families.evm.transactions.trace import (
     read_trace,
 )
 from chains.families.evm.transactions.transfers import logs_of, token_transfers
-from chains.rpc.json_rpc import RpcFault, TooLarge, result_of
+from chains.rpc.json_rpc import RpcFault, TooLarge, json_object, result_of
 
 _METHOD_NOT_FOUND = -32601
 _METHOD_NOT_SUPPORTED = -32004

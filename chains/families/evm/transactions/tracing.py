@@ -313,9 +313,9 @@ class Tracer:
 def traces_of(
     tracers: Sequence[Tracer],
     wanted: Mapping[str, Mined],
-    whole_input_of: frozenset[str] = frozenset(),
+    whole_input_of: frozenset[str],
     *,
-    alone: Alone | None = None,
+    alone: Alone | None,
 ) -> Traces:
     """Return the trace of each transaction from the first of these nodes that returns a readable one.
 

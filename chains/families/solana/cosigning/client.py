@@ -12,7 +12,7 @@ from chains.families.solana import building
 from chains.families.solana.accounts import TOKEN, read_account
 from chains.families.solana.commitments import ACCOUNTS, COMMITMENTS, CONFIRMED, FINALIZED, PROCESSED
 from chains.families.solana.cosigning.signing import blockhash_of
-from chains.families.solana.results import mapping, result_of, sequence, value_of, whole
+from chains.families.solana.results import json_object, result_of, sequence, value_of, whole
 from chains.families.solana.simulation import read_simulation
 from chains.rpc import quorum
 from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_temporary
@@ -137,7 +137,7 @@ def _fates(node: JsonRpc, transactions: Mapping[str, Pending]) -> dict[str, Fate
     """
     calls: list[Call] = [("getEpochInfo", [FINALIZED]), ("getBlockHeight", [FINALIZED])]
     info, final = node.batch(
-        calls, lambda results: (mapping(result_of(results[0])), whole(result_of(results[1])))
+        calls, lambda results: (json_object(result_of(results[0])), whole(result_of(results[1])))
     )
     # Some nodes ignore the commitment of `getEpochInfo`, but `getBlockHeight` returns no slot.
     final, slot = min(final, whole(info.get("blockHeight"))), whole(info.get("absoluteSlot"))
@@ -179,7 +179,7 @@ def _is_valid(result: Any, slot: int) -> bool:
 
 
 def _require_slot(result: Any, slot: int) -> None:
-    context = mapping(mapping(result_of(result)).get("context"))
+    context = json_object(json_object(result_of(result)).get("context"))
     if whole(context.get("slot")) < slot:
         raise ChainError("the node's state is older than its newest final block")
 
@@ -192,7 +192,7 @@ def _statuses(result: Any, slot: int) -> list[str | None]:
 def _commitment(entry: Any) -> str | None:
     if entry is None:
         return None
-    commitment = mapping(entry).get("confirmationStatus")
+    commitment = json_object(entry).get("confirmationStatus")
     if commitment not in COMMITMENTS:
         raise ChainError("the node returned an unknown confirmation status")
     return str(commitment)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from chains.client import ChainError
-from chains.families.solana.results import base58_data, key, listed, mapping, sequence, whole, whole_text
+from chains.families.solana.results import base58_data, json_object, key, listed, sequence, whole, whole_text
 
 MAX_TEXT = 1_700
 """The maximum length of an instruction's data in base58: a whole transaction has 1,232 bytes."""
@@ -79,11 +79,11 @@ class Entry:
 
 def read_entry(result: Any) -> Entry:
     """Parse the transaction. Raises ChainError if it is malformed or inconsistent."""
-    fields = mapping(result)
-    meta, transaction = mapping(fields.get("meta")), mapping(fields.get("transaction"))
-    message = mapping(transaction.get("message"))
+    fields = json_object(result)
+    meta, transaction = json_object(fields.get("meta")), json_object(fields.get("transaction"))
+    message = json_object(transaction.get("message"))
     static = [key(text) for text in listed(message.get("accountKeys"))]
-    loaded = mapping(meta.get("loadedAddresses") or {})
+    loaded = json_object(meta.get("loadedAddresses") or {})
     writable = [key(text) for text in sequence(loaded.get("writable"))]
     readonly = [key(text) for text in sequence(loaded.get("readonly"))]
     keys = (*static, *writable, *readonly)
@@ -97,7 +97,7 @@ def read_entry(result: Any) -> Entry:
         slot=whole(fields.get("slot")),
         signature=str(signatures[0]),
         keys=keys,
-        plain_keys=_plain_keys(mapping(message.get("header")), len(static), len(writable), len(keys)),
+        plain_keys=_plain_keys(json_object(message.get("header")), len(static), len(writable), len(keys)),
         succeeded=meta["err"] is None,
         fee=whole(meta.get("fee")),
         lamports=tuple(zip(before, after, strict=True)),
@@ -117,11 +117,11 @@ def _balances(result: Any, count: int) -> list[int]:
 
 def _token_balances(result: Any, count: int) -> dict[int, TokenBalance]:
     balances: dict[int, TokenBalance] = {}
-    for entry in map(mapping, listed(result)):
+    for entry in map(json_object, listed(result)):
         index = _index(entry.get("accountIndex"), count)
         if index in balances:
             raise ChainError("the node names an account's token balance twice")
-        amount = whole_text(mapping(entry.get("uiTokenAmount")).get("amount"))
+        amount = whole_text(json_object(entry.get("uiTokenAmount")).get("amount"))
         balances[index] = TokenBalance(key(entry.get("mint")), key(entry.get("owner")), amount)
     return balances
 
@@ -140,12 +140,12 @@ def _instructions(message: dict[str, Any], meta: dict[str, Any], count: int) -> 
     """Yield the message's instructions, each followed by its inner instructions."""
     instructions = listed(message.get("instructions"))
     inner: dict[int, list[Any]] = defaultdict(list)
-    for group in map(mapping, sequence(meta.get("innerInstructions"))):
+    for group in map(json_object, sequence(meta.get("innerInstructions"))):
         inner[_index(group.get("index"), len(instructions))] += listed(group.get("instructions"))
     for place, outer in enumerate(instructions):
-        yield _instruction(mapping(outer), count, str(place), place, is_inner=False)
+        yield _instruction(json_object(outer), count, str(place), place, is_inner=False)
         for number, result in enumerate(inner[place]):
-            yield _instruction(mapping(result), count, f"{place}.{number}", place, is_inner=True)
+            yield _instruction(json_object(result), count, f"{place}.{number}", place, is_inner=True)
 
 
 def _instruction(result: dict[str, Any], count: int, path: str, top: int, *, is_inner: bool) -> Instruction:

@@ -14,7 +14,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.solana.accounts import TOKEN_2022, Account, extension, read_account
 from chains.families.solana.commitments import CONFIRMED
-from chains.families.solana.results import mapping, result_of, sequence, value_of, whole
+from chains.families.solana.results import json_object, result_of, sequence, value_of, whole
 from chains.rpc.json_rpc import Call, JsonRpc
 
 _ALL = 10_000  # basis points
@@ -186,7 +186,7 @@ def _fees(mints: Sequence[str], result: Any) -> list[tuple[str, MintFee]]:
 
 def _schedule(result: Any) -> EpochSchedule | None:
     try:
-        fields = mapping(result_of(result))
+        fields = json_object(result_of(result))
         names = ("slotsPerEpoch", "firstNormalSlot", "firstNormalEpoch")
         slots, first_slot, first_epoch = (whole(fields.get(name)) for name in names)
     except ChainError:

@@ -10,7 +10,7 @@ from solana.rpc.commitment import Commitment
 
 from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts
 from chains.families.solana.commitments import COMMITMENTS, CONFIRMED, FINALIZED
-from chains.families.solana.results import blockhash, mapping, result_of, sequence, value_of, whole
+from chains.families.solana.results import blockhash, json_object, result_of, sequence, value_of, whole
 from chains.families.solana.transactions import transfers
 from chains.families.solana.transactions.entries import Entry, read_entry
 from chains.families.solana.transactions.fees import EpochSchedule, FeeBook, Fees, MintFee
@@ -118,7 +118,7 @@ def _statuses(
 def _status(result: Any) -> _Status | None:
     if result is None:
         return None
-    status = mapping(result)
+    status = json_object(result)
     commitment = status.get("confirmationStatus")
     if commitment not in COMMITMENTS:
         raise ChainError("the node returned an unknown confirmation status")
@@ -266,4 +266,4 @@ def _block(slot: int, block: Any, time: Any) -> Block:
         block_time = datetime.fromtimestamp(whole(result_of(time)), UTC)
     except (OverflowError, ValueError, OSError) as error:
         raise ChainError("the node's block has an impossible time") from error
-    return Block(slot, blockhash(mapping(result_of(block)).get("blockhash")), block_time)
+    return Block(slot, blockhash(json_object(result_of(block)).get("blockhash")), block_time)

@@ -26,7 +26,7 @@ from chains.client import (
 from chains.families.solana.accounts import TOKEN_PROGRAMS, Account, read_account, read_holding
 from chains.families.solana.building import budget_for, unit_price
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
-from chains.families.solana.results import blockhash, mapping, result_of, sequence, value_of, whole
+from chains.families.solana.results import blockhash, json_object, result_of, sequence, value_of, whole
 from chains.families.solana.simulation import Simulation, read_simulation
 from chains.families.solana.unsigned_transfers import Budget, unsigned
 from chains.families.solana.vetting.balance_changes import Accounts, excess
@@ -162,7 +162,7 @@ def _wallet_state(results: Sequence[Any], count: int) -> tuple[str, list[Account
     latest, stored, rent_minimum, *held = results
     holdings = [read_holding(entry) for result in held for entry in sequence(value_of(result))]
     return (
-        blockhash(mapping(value_of(latest)).get("blockhash")),
+        blockhash(json_object(value_of(latest)).get("blockhash")),
         _accounts(stored, count),
         whole(result_of(rent_minimum)),
         sum(holding.amount for holding in holdings if not holding.is_frozen),

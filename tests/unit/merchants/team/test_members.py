@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from django.contrib.admin import site
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Model
 from django.test import RequestFactory
 
-from merchants.models import AuditEntry, Merchant, StaffMembership
+from merchants.models import AuditEntry, Invitation, Merchant, StaffMembership
 from merchants.staff.roles import OnlyOwner, Role, assign_role, role_of
 from merchants.team.members import change_role, remove_member
 from tests.support.portal.staff import Staff
@@ -63,6 +65,13 @@ def test_demoted_member_loses_rights_in_open_session(olga: Staff, bob: Staff) ->
         "bob",
         "Owner of Alice's Bakery → Viewer of Alice's Bakery",
     )
+
+
+@pytest.mark.parametrize("model", [StaffMembership, Invitation, AuditEntry])
+def test_members_see_every_column_but_the_merchant(olga: Staff, operator: Staff, model: type[Model]) -> None:
+    page = site.get_model_admin(model)
+    every, own = (page.get_list_display(request_of(staff.user)) for staff in (operator, olga))
+    assert [*own, "merchant"] == list(every)
 
 
 def test_removed_member_is_signed_out_at_once(olga: Staff, bob: Staff) -> None:
