@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from chains.client import ChainError, Snapshot, TransactionFacts, Watch
 from chains.families.solana.commitments import CONFIRMED
@@ -31,7 +31,24 @@ _MAX_FAILURES = 3
 _MAX_GAPS = 16
 _MAX_POSTPONED = 200
 _MAX_FOUND = 500
+_MAX_DOUBTFUL = 5
 _MAX_TRAILS = 20_000
+
+_Pairs = tuple[tuple[bytes, str], ...]
+
+
+class Finds(NamedTuple):
+    """The (reference, signature) pairs of a search: those that pay, and those that could not be read, so may pay."""
+
+    found: _Pairs
+    doubtful: _Pairs
+
+
+class _Listed(NamedTuple):
+    """A transaction in a node's list."""
+
+    signature: str
+    succeeded: bool
 
 
 @dataclass
@@ -46,20 +63,22 @@ class _Gap:
 class _Trail:
     """The progress of one watch. All transactions were looked up, except those in `gaps` (the newest first).
 
-    `postponed` has the transactions that could not be read yet, `found` the watch's payments. Searches are numbered:
-    `served` is the number of the last search that looked up a transaction of this watch.
+    `postponed` has the transactions that could not be read yet, `found` the watch's payments, and `doubtful` some of
+    the transactions that may never be readable. Searches are numbered: `served` is the number of the last search that
+    looked up a transaction of this watch.
     """
 
     newest: str | None = None
     gaps: list[_Gap] = field(default_factory=list)
     postponed: dict[str, None] = field(default_factory=dict)
     found: dict[str, None] = field(default_factory=dict)
+    doubtful: dict[str, None] = field(default_factory=dict)
     served: int = 0
 
 
 @dataclass
 class _Page:
-    """A page of the transactions with a watch's key: (signature, whether it succeeded), newest first.
+    """A page of the transactions with a watch's key, newest first.
 
     The first `planned` entries are looked up next.
     """
@@ -67,7 +86,7 @@ class _Page:
     watch: Watch
     trail: _Trail
     gap: _Gap
-    entries: Sequence[tuple[str, bool]]
+    entries: Sequence[_Listed]
     planned: int = 0
 
     def plan_one(self) -> bool:
@@ -75,14 +94,14 @@ class _Page:
         need no lookup.
         """
         while self.planned < len(self.entries):
-            _, succeeded = self.entries[self.planned]
+            entry = self.entries[self.planned]
             self.planned += 1
-            if succeeded:
+            if entry.succeeded:
                 return True
         return False
 
     def wanted(self) -> list[str]:
-        return [signature for signature, succeeded in self.entries[: self.planned] if succeeded]
+        return [entry.signature for entry in self.entries[: self.planned] if entry.succeeded]
 
 
 class ReferenceSearch:
@@ -99,9 +118,9 @@ class ReferenceSearch:
         self._searches = 0
         self._at_once = _MAX_AT_ONCE
 
-    def run(self, watches: Sequence[Watch]) -> tuple[tuple[bytes, str], ...]:
-        """Run one search with a limited amount of work. Return (reference, signature) of all payments that were found
-        so far.
+    def run(self, watches: Sequence[Watch]) -> Finds:
+        """Run one search with a limited amount of work. Return all payments that were found so far, and at most 5
+        transactions of each watch that could not be read.
 
         Raises ChainError if no node lists transactions.
         """
@@ -119,11 +138,10 @@ class ReferenceSearch:
             self._at_once = lookups.at_once
             while len(self._trails) > _MAX_TRAILS:
                 self._trails.popitem(last=False)
-            return tuple(
-                (watch.reference, signature)
-                for watch in watched
-                if watch in self._trails
-                for signature in self._trails[watch].found
+            known = [(watch, self._trails[watch]) for watch in watched if watch in self._trails]
+            return Finds(
+                tuple((watch.reference, signature) for watch, trail in known for signature in trail.found),
+                tuple((watch.reference, signature) for watch, trail in known for signature in trail.doubtful),
             )
 
     def _newest(self, watches: Sequence[Watch]) -> list[_Page]:
@@ -196,12 +214,12 @@ class ReferenceSearch:
             return
         trail, gap = page.trail, page.gap
         if gap.before is None:
-            trail.newest = page.entries[0][0]
+            trail.newest = page.entries[0].signature
             trail.gaps.insert(0, gap)
             if len(trail.gaps) > _MAX_GAPS:
                 oldest = trail.gaps.pop()
                 trail.gaps[-1].until = oldest.until
-        gap.before = page.entries[done - 1][0]
+        gap.before = page.entries[done - 1].signature
         self._trails[page.watch] = trail
         self._trails.move_to_end(page.watch)
 
@@ -221,17 +239,16 @@ class ReferenceSearch:
                 self._note(watch, trail, signature, lookups)
 
     def _note(self, watch: Watch, trail: _Trail, signature: str, lookups: "_Lookups") -> None:
-        """Store the result of a lookup. If too many transactions can't be read, return the oldest as a payment, so
-        that verification evaluates it.
-        """
+        """Store the result of a lookup. Postpone a transaction that can't be read."""
         facts = lookups.facts_of(signature)
-        if facts is None:
-            trail.postponed[signature] = None
-            if len(trail.postponed) > _MAX_POSTPONED:
-                oldest = next(iter(trail.postponed))
-                del trail.postponed[oldest]
-                _keep_found(trail, oldest)
-        elif pays(facts, watch):
+        # An unreadable transaction with a sender has too many moves. No wallet makes such a payment, so ignore it.
+        if facts is None or not (facts.is_readable or facts.sender):
+            _postpone(trail, signature)
+            if facts is not None:
+                _keep_doubtful(trail, signature)
+            return
+        trail.doubtful.pop(signature, None)
+        if pays(facts, watch):
             _keep_found(trail, signature)
 
 
@@ -283,10 +300,6 @@ class _Lookups:
 
 def pays(facts: TransactionFacts, watch: Watch) -> bool:
     """Whether the watch's reference can claim a transfer of this transaction."""
-    # An unreadable transaction with a sender has too many moves. No wallet makes such a payment, so ignore it. Any
-    # other unreadable transaction may pay.
-    if not facts.is_readable:
-        return not facts.sender
     return facts.succeeded and any(
         watch.reference in transfer.references
         and (transfer.token, transfer.recipient) == (watch.token, watch.recipient)
@@ -299,6 +312,20 @@ def _settled(snapshot: Snapshot, signature: str) -> TransactionFacts | None:
     facts = snapshot.transactions.get(signature)
     is_known = facts is not None and facts.block is not None and signature not in snapshot.contradicted
     return facts if is_known else None
+
+
+def _postpone(trail: _Trail, signature: str) -> None:
+    """Look the transaction up again later. If too many wait, return the oldest as one that may pay."""
+    trail.postponed[signature] = None
+    if len(trail.postponed) > _MAX_POSTPONED:
+        oldest = next(iter(trail.postponed))
+        del trail.postponed[oldest]
+        _keep_doubtful(trail, oldest)
+
+
+def _keep_doubtful(trail: _Trail, signature: str) -> None:
+    if len(trail.doubtful) < _MAX_DOUBTFUL:
+        trail.doubtful[signature] = None
 
 
 def _keep_found(trail: _Trail, signature: str) -> None:
@@ -326,13 +353,13 @@ def _checked(results: list[Any]) -> list[Any]:
     return results
 
 
-def _listed(result: Any) -> list[tuple[str, bool]]:
-    """Return (signature, whether it succeeded) of each listed transaction. Raises ChainError."""
+def _listed(result: Any) -> list[_Listed]:
+    """Return the listed transactions. Raises ChainError."""
     entries = []
     for entry in map(mapping, sequence(result_of(result))):
         given = entry.get("signature")
         signed = solana_signature(given) if isinstance(given, str) else None
         if signed is None or "err" not in entry:
             raise ChainError("the node's list of transactions is malformed")
-        entries.append((str(signed), entry["err"] is None))
+        entries.append(_Listed(str(signed), entry["err"] is None))
     return entries
