@@ -36,6 +36,7 @@ LATE = timedelta(seconds=60)
 FEWEST_SEARCHED_AGAIN = 20
 # The maximum number of a request's payments whose transactions could not be read when they were found.
 MAX_DOUBTFUL_PAYMENTS = 5
+MAX_LOOKED_UP_AGAIN = 500
 
 
 class LeaseLost(Exception):
@@ -153,7 +154,7 @@ class Pass:
             since = min(place.start for place in group) if by_block else None
             watches = [request.watch for request in requests]
             discovery = self.client.discover(watches, since_block=since, until_block=searched.until)
-            self.payments_found += _record(self.chain, requests, discovery)
+            self.payments_found += _record(self.chain, self.client, requests, discovery, is_fresh=by_block)
             if by_block:
                 reach = min(discovery.next_block, searched.until + 1)
             elif 0 < discovery.next_block < looked_up:
@@ -300,8 +301,14 @@ def _position(cursor: MerchantCursor) -> Position:
     )
 
 
-def _record(chain: Chain, requests: Iterable[Watched], discovery: Discovery) -> int:
-    """Record the new transactions as payments. Return their number."""
+def _record(
+    chain: Chain, client: ChainClient, requests: Iterable[Watched], discovery: Discovery, *, is_fresh: bool
+) -> int:
+    """Record the new transactions as payments. Return their number.
+
+    If the discovery is not `is_fresh`, it may name transactions that a reorganisation has removed. A failed payment is
+    reopened only if its transaction is in a block now.
+    """
     ids = {request.watch.reference: request.request_id for request in requests}
     found, doubtful = (
         {(ids[reference], hash_): None for reference, hash_ in pairs if reference in ids}
@@ -314,7 +321,7 @@ def _record(chain: Chain, requests: Iterable[Watched], discovery: Discovery) -> 
     undecided = {match: None for match in matches if match not in existing}
     failed = _failed(chain, undecided)
     new = _within_cap(chain, [match for match in undecided if match not in failed], doubtful)
-    new += failed
+    new += failed if is_fresh else _mined(client, failed)
     rows = PaymentRequest.objects.in_bulk([request_id for request_id, _ in new])
     for request_id, hash_ in new:
         is_doubtful = (request_id, hash_) in doubtful
@@ -345,3 +352,17 @@ def _within_cap(chain: Chain, new: Sequence[_Match], doubtful: Collection[_Match
         if match not in doubtful or counts[match[0]] <= MAX_DOUBTFUL_PAYMENTS:
             kept.append(match)
     return kept
+
+
+def _mined(client: ChainClient, failed: Collection[_Match]) -> list[_Match]:
+    """Return those whose transactions are in a block now. No more than 500 are looked up."""
+    looked_up = list(failed)[:MAX_LOOKED_UP_AGAIN]
+    if not looked_up:
+        return []
+    try:
+        snapshot = client.look_up([hash_ for _, hash_ in looked_up], with_finality=False)
+    except ChainError as error:
+        logger.warning("failed payments could not be looked up again: %s", error)
+        return []
+    mined = {hash_ for hash_, facts in snapshot.transactions.items() if facts is not None and facts.block}
+    return [match for match in looked_up if match[1] in mined]

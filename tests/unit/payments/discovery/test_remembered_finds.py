@@ -76,3 +76,18 @@ def test_readable_find_is_recorded_beside_unreadable_ones(merchant: Merchant) ->
     paid = chain.pay(request)
     assert searched(chain, clock) == 1
     assert Payment.objects.get(transaction_hash=paid).submitted_publicly is False
+
+
+def test_dropped_transaction_is_reopened_only_once_it_is_back(merchant: Merchant) -> None:
+    request, chain, clock = watched_request(merchant)
+    paid = chain.pay(request)
+    assert searched(chain, clock) == 1
+    chain.dropped.add(paid)
+    look_until_decided(Payment.objects.get(), clock, client=chain)
+    for _ in range(3):
+        assert searched(chain, clock) == 0
+    assert statuses() == [("failed", "transaction_not_found")]
+    assert Event.objects.filter(type="payment.failed").count() == 1
+    chain.dropped.clear()
+    assert searched(chain, clock) == 1
+    assert statuses() == [("pending", "")]
