@@ -16,7 +16,7 @@ from chains.client import ChainError, Snapshot, TransactionFacts, Watch
 from chains.families.solana.commitments import CONFIRMED
 from chains.families.solana.normalisation import solana_signature
 from chains.families.solana.references import reference_key
-from chains.families.solana.results import mapping, result_of, sequence, value_of
+from chains.families.solana.results import mapping, result_of, sequence, value_of, whole
 from chains.rpc.json_rpc import Call, JsonRpc
 
 logger = logging.getLogger(__name__)
@@ -33,6 +33,9 @@ _MAX_POSTPONED = 200
 _MAX_FOUND = 500
 _MAX_DOUBTFUL = 5
 _MAX_TRAILS = 20_000
+# Nodes may index a transaction late, so the newest transactions are listed again: those of about 40 seconds.
+_SLOTS_LISTED_AGAIN = 100
+_MAX_RECENT = 500
 
 _Pairs = tuple[tuple[bytes, str], ...]
 
@@ -49,6 +52,7 @@ class _Listed(NamedTuple):
 
     signature: str
     succeeded: bool
+    slot: int
 
 
 @dataclass
@@ -66,9 +70,13 @@ class _Trail:
     `postponed` has the transactions that could not be read yet, `found` the watch's payments, and `doubtful` some of
     the transactions that may never be readable. Searches are numbered: `served` is the number of the last search that
     looked up a transaction of this watch.
+
+    The next search lists the transactions after `anchor` again. `recent` has those that were listed.
     """
 
     newest: str | None = None
+    anchor: str | None = None
+    recent: set[str] = field(default_factory=set)
     gaps: list[_Gap] = field(default_factory=list)
     postponed: dict[str, None] = field(default_factory=dict)
     found: dict[str, None] = field(default_factory=dict)
@@ -80,13 +88,15 @@ class _Trail:
 class _Page:
     """A page of the transactions with a watch's key, newest first.
 
-    The first `planned` entries are looked up next.
+    The first `planned` entries are looked up next. On a watch's newest page, `listed` also has the transactions that
+    were listed again.
     """
 
     watch: Watch
     trail: _Trail
     gap: _Gap
     entries: Sequence[_Listed]
+    listed: Sequence[_Listed] = ()
     planned: int = 0
 
     def plan_one(self) -> bool:
@@ -145,19 +155,22 @@ class ReferenceSearch:
             )
 
     def _newest(self, watches: Sequence[Watch]) -> list[_Page]:
-        """Return the newest page of each watch's transactions.
+        """Return the newest page of each watch's transactions. Postpone transactions that a node listed late.
 
         The watch whose transactions were looked up longest ago comes first.
         """
         trails = [self._trails.get(watch) or _Trail() for watch in watches]
-        gaps = [_Gap(None, trail.newest) for trail in trails]
-        calls = [_list_call(watch, gap) for watch, gap in zip(watches, gaps, strict=True)]
-        listed = self._rpc.batch(calls, lambda results: [_listed(a) for a in results]) if calls else []
-        pages = [
-            _Page(watch, trail, gap, entries)
-            for watch, trail, gap, entries in zip(watches, trails, gaps, listed, strict=True)
-            if entries
+        calls = [
+            _list_call(watch, _Gap(None, trail.anchor)) for watch, trail in zip(watches, trails, strict=True)
         ]
+        pages = []
+        results = self._rpc.batch(calls, lambda results: [_listed(a) for a in results]) if calls else []
+        for watch, trail, listed in zip(watches, trails, results, strict=True):
+            signatures = [entry.signature for entry in listed]
+            new = signatures.index(trail.newest) if trail.newest in signatures else len(listed)
+            _postpone_late(trail, listed[new:])
+            if new > 0:
+                pages.append(_Page(watch, trail, _Gap(None, trail.newest), listed[:new], listed))
         return sorted(pages, key=lambda page: page.trail.served)
 
     def _with_gaps(self, watches: Iterable[Watch]) -> list[tuple[Watch, _Trail]]:
@@ -202,7 +215,7 @@ class ReferenceSearch:
     def _advance(self, page: _Page, lookups: "_Lookups") -> None:
         """Store the progress up to the first transaction without a result."""
         done = 0
-        for signature, succeeded in page.entries[: page.planned]:
+        for signature, succeeded, _ in page.entries[: page.planned]:
             if succeeded and not lookups.has(signature):
                 break
             if succeeded:
@@ -215,6 +228,8 @@ class ReferenceSearch:
         trail, gap = page.trail, page.gap
         if gap.before is None:
             trail.newest = page.entries[0].signature
+            trail.anchor = _anchor(page.listed) or trail.anchor
+            trail.recent = {entry.signature for entry in page.listed}
             trail.gaps.insert(0, gap)
             if len(trail.gaps) > _MAX_GAPS:
                 oldest = trail.gaps.pop()
@@ -314,6 +329,24 @@ def _settled(snapshot: Snapshot, signature: str) -> TransactionFacts | None:
     return facts if is_known else None
 
 
+def _anchor(listed: Sequence[_Listed]) -> str | None:
+    """Return the newest transaction that is too old to be listed again; None if there is none."""
+    oldest = listed[0].slot - _SLOTS_LISTED_AGAIN
+    return next((entry.signature for entry in listed if entry.slot < oldest), None)
+
+
+def _postpone_late(trail: _Trail, listed_again: Sequence[_Listed]) -> None:
+    """Postpone the transactions that an earlier list lacked. Those in the newest gap are listed again later."""
+    for entry in listed_again:
+        if trail.gaps and entry.signature == trail.gaps[0].before:
+            break
+        if entry.succeeded and entry.signature not in {*trail.recent, trail.newest}:
+            _postpone(trail, entry.signature)
+        trail.recent.add(entry.signature)
+    if len(trail.recent) > _MAX_RECENT:
+        trail.recent = {entry.signature for entry in listed_again}
+
+
 def _postpone(trail: _Trail, signature: str) -> None:
     """Look the transaction up again later. If too many wait, return the oldest as one that may pay."""
     trail.postponed[signature] = None
@@ -361,5 +394,5 @@ def _listed(result: Any) -> list[_Listed]:
         signed = solana_signature(given) if isinstance(given, str) else None
         if signed is None or "err" not in entry:
             raise ChainError("the node's list of transactions is malformed")
-        entries.append(_Listed(str(signed), entry["err"] is None))
+        entries.append(_Listed(str(signed), entry["err"] is None, whole(entry.get("slot"))))
     return entries

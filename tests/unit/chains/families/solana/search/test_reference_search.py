@@ -146,6 +146,32 @@ def test_unreadable_transaction_is_found_once_it_is_readable() -> None:
     assert doubtful == ()
 
 
+def test_transaction_that_a_node_lists_late_is_found() -> None:
+    node = Node()
+    paid = [node.add(ONE, 5)]
+    search = node.search()
+    search.run([ONE])
+    paid.append(node.add(ONE, 5, below=1))
+    assert {signature for _, signature in search.run([ONE]).found} == set(paid)
+    node.add(ONE)
+    search.run([ONE])
+    paid.append(node.add(ONE, 5, below=2))
+    assert {signature for _, signature in search.run([ONE]).found} == set(paid)
+    assert max(map(node.looked_at.count, node.looked_at)) == 1
+
+
+def test_only_recent_transactions_are_listed_again() -> None:
+    node = Node()
+    for number in range(10):
+        node.add(ONE, slot=1 + 60 * number)
+    search = node.search()
+    search.run([ONE])
+    old = node.add(ONE, 5, below=5, slot=400)
+    late = node.add(ONE, 5, below=1, slot=500)
+    found = {signature for _, signature in search.run([ONE]).found}
+    assert (late in found, old in found) == (True, False)
+
+
 def test_missing_transaction_is_retried_and_delays_no_other() -> None:
     node = Node()
     paid = node.add(ONE, 5)
