@@ -19,11 +19,15 @@ class Discovery:
     Each transaction transfers the watched token to the watched recipient, with the reference. If a transaction could
     not be read fully, the reference may be in another part of its input. `unreadable` counts the (block, recipient)
     pairs that were skipped because no node returns their logs.
+
+    `doubtful` has pairs of which nothing is known but that the transaction names the reference: it could not be read at
+    all. Anyone can send such transactions.
     """
 
     found: tuple[tuple[bytes, str], ...]
     next_block: int
     unreadable: int = 0
+    doubtful: tuple[tuple[bytes, str], ...] = ()
 
 
 @dataclass(frozen=True)

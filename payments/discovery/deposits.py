@@ -23,7 +23,8 @@ from payments.discovery.plan import Position
 from payments.discovery.search_pass import searched_again
 from payments.discovery.starts import start_of
 from payments.models import DepositAddress, DiscoveryCursor, Payment, PaymentRequest
-from payments.submission.hashes import decided_or_open, record_discovered
+from payments.submission.hashes import record_discovered
+from payments.verification.reopening import decided_or_open
 
 MAX_FOUND_PAYMENTS = 30
 SMALLEST_PART = 1000

@@ -26,8 +26,9 @@ from payments.discovery.starts import start_of
 from payments.discovery.watches import AFTERWARDS
 from payments.evaluation.named_quotes import ID_BYTES, PREFIX_BYTES
 from payments.models import DiscoveryCursor, Payment, PaymentRequest, Quote
-from payments.submission.hashes import decided_or_open, record_discovered
+from payments.submission.hashes import record_discovered
 from payments.verification.quote_evidence import contracts_of, named_quotes_by_hash, pinned_contracts
+from payments.verification.reopening import decided_or_open
 
 logger = logging.getLogger(__name__)
 

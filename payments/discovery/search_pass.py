@@ -1,8 +1,8 @@
 """One pass over a chain: a limited number of searches. Merchants take turns."""
 
 import logging
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
@@ -12,23 +12,31 @@ from django.db import transaction
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Greatest
 
-from chains.client import ChainClient, ChainError, SearchLimits
+from chains.client import ChainClient, ChainError, Discovery, SearchLimits
 from chains.families import head_allowance
 from chains.models import Chain
 from config.due_work.leases import Lease
 from payments.discovery.plan import Place, Position, Range, advance, is_finished, next_group
 from payments.discovery.starts import restarted, start_of
 from payments.discovery.watches import Watched, Watching, by_merchant, watched, watched_of
-from payments.models import DiscoveryCursor, MerchantCursor, PaymentRequest
-from payments.submission.hashes import decided_or_open, record_discovered
+from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
+from payments.models.payment import IS_ANYONES
+from payments.submission.hashes import record_discovered
+from payments.verification.reopening import decided_or_open
 
 logger = logging.getLogger(__name__)
+
+# (request id, transaction hash)
+_Match = tuple[UUID, str]
 
 TIME_FOR_A_PASS = timedelta(seconds=10)
 MAX_FAILURES_IN_A_ROW = 5
 LATE = timedelta(seconds=60)
 # Search at least this many of the newest blocks again, since they may be reorganised, and nodes may index them late.
 FEWEST_SEARCHED_AGAIN = 20
+# The maximum number of a request's payments whose transactions could not be read when they were found.
+MAX_DOUBTFUL_PAYMENTS = 5
+MAX_LOOKED_UP_AGAIN = 500
 
 
 class LeaseLost(Exception):
@@ -146,7 +154,7 @@ class Pass:
             since = min(place.start for place in group) if by_block else None
             watches = [request.watch for request in requests]
             discovery = self.client.discover(watches, since_block=since, until_block=searched.until)
-            self.payments_found += _record(self.chain, requests, discovery.found)
+            self.payments_found += _record(self.chain, self.client, requests, discovery, is_fresh=by_block)
             if by_block:
                 reach = min(discovery.next_block, searched.until + 1)
             elif 0 < discovery.next_block < looked_up:
@@ -293,18 +301,68 @@ def _position(cursor: MerchantCursor) -> Position:
     )
 
 
-def _record(chain: Chain, requests: Iterable[Watched], matches: Sequence[tuple[bytes, str]]) -> int:
-    """Record the new transactions as payments. Return their number."""
+def _record(
+    chain: Chain, client: ChainClient, requests: Iterable[Watched], discovery: Discovery, *, is_fresh: bool
+) -> int:
+    """Record the new transactions as payments. Return their number.
+
+    If the discovery is not `is_fresh`, it may name transactions that a reorganisation has removed. A failed payment is
+    reopened only if its transaction is in a block now.
+    """
+    ids = {request.watch.reference: request.request_id for request in requests}
+    found, doubtful = (
+        {(ids[reference], hash_): None for reference, hash_ in pairs if reference in ids}
+        for pairs in (discovery.found, discovery.doubtful)
+    )
+    matches = found | doubtful
     if not matches:
         return 0
-    ids = {request.watch.reference: request.request_id for request in requests}
-    existing = decided_or_open(chain, [transaction_hash for _, transaction_hash in matches])
-    new = [
-        (ids[reference], transaction_hash)
-        for reference, transaction_hash in matches
-        if reference in ids and (ids[reference], transaction_hash) not in existing
-    ]
+    existing = decided_or_open(chain, [hash_ for _, hash_ in matches])
+    undecided = {match: None for match in matches if match not in existing}
+    failed = _failed(chain, undecided)
+    new = _within_cap(chain, [match for match in undecided if match not in failed], doubtful)
+    new += failed if is_fresh else _mined(client, failed)
     rows = PaymentRequest.objects.in_bulk([request_id for request_id, _ in new])
-    for request_id, transaction_hash in new:
-        record_discovered(rows[request_id], chain=chain, transaction_hash=transaction_hash)
+    for request_id, hash_ in new:
+        is_doubtful = (request_id, hash_) in doubtful
+        record_discovered(rows[request_id], chain=chain, transaction_hash=hash_, is_doubtful=is_doubtful)
     return len(new)
+
+
+def _failed(chain: Chain, matches: Collection[_Match]) -> dict[_Match, None]:
+    """Return those of these (request id, hash) pairs that have a failed payment, the newest first."""
+    of_hashes = Payment.objects.filter(chain=chain, transaction_hash__in=[hash_ for _, hash_ in matches])
+    failed = of_hashes.filter(status=Payment.Status.FAILED).order_by("-failed_at")
+    rows = failed.values_list("request_id", "transaction_hash")
+    return {
+        (request_id, hash_): None for request_id, hash_ in rows if hash_ and (request_id, hash_) in matches
+    }
+
+
+def _within_cap(chain: Chain, new: Sequence[_Match], doubtful: Collection[_Match]) -> list[_Match]:
+    """Return `new` without the doubtful transactions for which their request may have no further payment."""
+    requests = {match[0] for match in new if match in doubtful}
+    # Clients' submissions have a submitter.
+    existing = Payment.objects.filter(IS_ANYONES, request__in=requests, chain=chain, submitter="")
+    counts = Counter(existing.values_list("request_id", flat=True)) if requests else Counter()
+    kept = []
+    for match in new:
+        if match in doubtful:
+            counts[match[0]] += 1
+        if match not in doubtful or counts[match[0]] <= MAX_DOUBTFUL_PAYMENTS:
+            kept.append(match)
+    return kept
+
+
+def _mined(client: ChainClient, failed: Collection[_Match]) -> list[_Match]:
+    """Return those whose transactions are in a block now. No more than 500 are looked up."""
+    looked_up = list(failed)[:MAX_LOOKED_UP_AGAIN]
+    if not looked_up:
+        return []
+    try:
+        snapshot = client.look_up([hash_ for _, hash_ in looked_up], with_finality=False)
+    except ChainError as error:
+        logger.warning("failed payments could not be looked up again: %s", error)
+        return []
+    mined = {hash_ for hash_, facts in snapshot.transactions.items() if facts is not None and facts.block}
+    return [match for match in looked_up if match[1] in mined]

@@ -117,9 +117,10 @@ def _is_inside_swap(transfer: Transfer, evidence: Evidence) -> bool:
     """Whether the transfer is within a call that carries this swap's id and no other, and is not a mint.
 
     Mints don't count: a bridge may mint what it delivers, and anyone can complete another customer's delivery within
-    their own swap.
+    their own swap. Native coin without a sender is no mint: on Solana, it comes from a token account that exists only
+    within the transaction, so the node doesn't name its owner.
     """
-    is_mint = transfer.sender in ("", _ZERO_ADDRESS)
+    is_mint = transfer.sender == _ZERO_ADDRESS or (transfer.sender == "" and transfer.token != "")
     is_others = bool(evidence.others_calls.intersection(transfer.within))
     return not is_mint and not is_others and bool(evidence.our_calls.intersection(transfer.within))
 

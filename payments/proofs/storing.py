@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from chains.client import ChainClient, ChainError
@@ -90,9 +91,10 @@ def _hold(proof: PayerProof) -> None:
 
     Otherwise, the request could expire or be cancelled before that check, although it is paid.
     """
+    # The sender of a transaction without a nonce (Solana) is its fee payer, who need not be the wallet.
     mined = proof.request.payments.filter(
+        Q(from_address=proof.address) | Q(nonce=None),
         chain=proof.chain,
-        from_address=proof.address,
         status__in=Payment.OPEN,
         lookup__block_time__range=(proof.not_before - CLOCK_ALLOWANCE, proof.not_after),
     )

@@ -1,11 +1,10 @@
 """Store submitted transaction hashes, and reopen failed payments."""
 
-import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chains.families import get_client
@@ -14,7 +13,7 @@ from config.api.errors import ApiError, ErrorCode
 from payments.coins.awaiting import look_soon
 from payments.coins.recording import attach, difference_with
 from payments.models import ConsumedTransfer, FailureCode, Lookup, Payment, PaymentRequest, Route
-from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
+from payments.models.payment import MAX_RETRIES
 from payments.requests.lifecycle import lock_request
 from payments.requests.new_payments import AWAITED, create_payment
 from payments.sponsoring.uses import may_use_authorization, payment_by_authorization
@@ -366,15 +365,6 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
     return payment
 
 
-def decided_or_open(chain: Chain, transaction_hashes: Collection[str]) -> set[tuple[uuid.UUID, str]]:
-    """Return (request id, hash) of payments that discovery would not change if it found their transaction again."""
-    undecided = Q(failure_code__in=RETRYABLE_FAILURES) | Q(lookup__proposal_id=F("transaction_hash"))
-    payments = Payment.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
-    known = payments.exclude(undecided, status=Payment.Status.FAILED)
-    rows = known.values_list("request_id", "transaction_hash")
-    return {(request_id, hash_) for request_id, hash_ in rows if hash_}
-
-
 def record_discovered(
     request: PaymentRequest,
     *,
@@ -382,10 +372,12 @@ def record_discovered(
     transaction_hash: str,
     route: Route | None = None,
     found_by: str = "its reference",
+    is_doubtful: bool = False,
 ) -> None:
     """Store a payment that discovery found. The limits on submissions don't count such a payment.
 
-    `route` belongs to the quote whose id the transaction logs. `found_by` is text for people.
+    `route` belongs to the quote whose id the transaction logs. `found_by` is text for people. `is_doubtful` means that
+    the transaction could not be read. Anyone can send such a transaction, so it counts like a publicly submitted one.
     """
     with transaction.atomic():
         locked = lock_request(request.pk)
@@ -397,7 +389,7 @@ def record_discovered(
                 transaction_hash,
                 actor="discovery",
                 seen_at=timezone.now(),
-                submitted_publicly=False,
+                submitted_publicly=is_doubtful,
                 route=route,
                 status_detail=f"Found on the network by {found_by}.",
             )

@@ -1,10 +1,14 @@
 """Reverse results: reopen failed payments, and undo a refund if a reorganisation removed its block."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
+from django.db.models import F, Q
 from django.utils import timezone
 
+from chains.models import Chain
 from config.due_work.leases import FREE
 from config.due_work.listening import Channel, notify
 from payments.models import (
@@ -39,6 +43,15 @@ _ACTOR = "finality"
 def is_given_up(payment: Payment) -> bool:
     """Whether the payment failed because its transaction was missing or replaced, or because no result came in time."""
     return payment.status == Payment.Status.FAILED and payment.failure_code in GIVEN_UP
+
+
+def decided_or_open(chain: Chain, transaction_hashes: Collection[str]) -> set[tuple[UUID, str]]:
+    """Return (request id, hash) of payments that discovery would not change if it found their transaction again."""
+    undecided = Q(failure_code__in=GIVEN_UP) | Q(lookup__proposal_id=F("transaction_hash"))
+    payments = Payment.objects.filter(chain=chain, transaction_hash__in=transaction_hashes)
+    known = payments.exclude(undecided, status=Payment.Status.FAILED)
+    rows = known.values_list("request_id", "transaction_hash")
+    return {(request_id, hash_) for request_id, hash_ in rows if hash_}
 
 
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:

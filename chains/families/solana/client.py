@@ -45,7 +45,7 @@ from chains.families.solana.accounts import (
 )
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
 from chains.families.solana.cosigning.client import CosigningReader
-from chains.families.solana.discovery import ReferenceSearch
+from chains.families.solana.discovery import Finds, ReferenceSearch
 from chains.families.solana.results import blockhash, result_of, sequence, value_of, whole
 from chains.families.solana.signatures import is_signed_by_key
 from chains.families.solana.transactions import lookup
@@ -323,14 +323,17 @@ class SolanaClient:
         """
         start = since_block if since_block and since_block < len(watches) else 0
         end = min(start + _MAX_WATCHES, len(watches))
-        return Discovery(self._find(watches[start:end]), end if end < len(watches) else 0)
+        found, doubtful = self._find(watches[start:end])
+        return Discovery(found, end if end < len(watches) else 0, doubtful=doubtful)
 
-    def _find(self, watches: Sequence[Watch]) -> tuple[tuple[bytes, str], ...]:
+    def _find(self, watches: Sequence[Watch]) -> Finds:
         """Return the payments that the search finds; on a cluster with a quorum, what either of two nodes lists."""
         if (search := self._searches.get(self._rpc.urls)) is not None:
             return search.run(watches)
-        found = quorum.query_enough(self._rpc, lambda node: self._searches[node.urls].run(watches))
-        return tuple(dict.fromkeys(pair for part in found for pair in part))
+        parts = quorum.query_enough(self._rpc, lambda node: self._searches[node.urls].run(watches))
+        found = dict.fromkeys(pair for part in parts for pair in part.found)
+        doubtful = dict.fromkeys(pair for part in parts for pair in part.doubtful if pair not in found)
+        return Finds(tuple(found), tuple(doubtful))
 
     def find_in_logs(
         self,

@@ -10,13 +10,13 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from chains.client import ChainError, Snapshot, TransactionFacts, Watch
 from chains.families.solana.commitments import CONFIRMED
 from chains.families.solana.normalisation import solana_signature
 from chains.families.solana.references import reference_key
-from chains.families.solana.results import json_object, result_of, sequence, value_of
+from chains.families.solana.results import json_object, result_of, sequence, value_of, whole
 from chains.rpc.json_rpc import Call, JsonRpc
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,28 @@ _MAX_FAILURES = 3
 _MAX_GAPS = 16
 _MAX_POSTPONED = 200
 _MAX_FOUND = 500
+_MAX_DOUBTFUL = 5
 _MAX_TRAILS = 20_000
+# Nodes may index a transaction late, so the newest transactions are listed again: those of about 40 seconds.
+_SLOTS_LISTED_AGAIN = 100
+_MAX_RECENT = 500
+
+_Pairs = tuple[tuple[bytes, str], ...]
+
+
+class Finds(NamedTuple):
+    """The (reference, signature) pairs of a search: those that pay, and those that could not be read, so may pay."""
+
+    found: _Pairs
+    doubtful: _Pairs
+
+
+class _Listed(NamedTuple):
+    """A transaction in a node's list."""
+
+    signature: str
+    succeeded: bool
+    slot: int
 
 
 @dataclass
@@ -46,28 +67,36 @@ class _Gap:
 class _Trail:
     """The progress of one watch. All transactions were looked up, except those in `gaps` (the newest first).
 
-    `postponed` has the transactions that could not be read yet, `found` the watch's payments. Searches are numbered:
-    `served` is the number of the last search that looked up a transaction of this watch.
+    `postponed` has the transactions that could not be read yet, `found` the watch's payments, and `doubtful` some of
+    the transactions that may never be readable. Searches are numbered: `served` is the number of the last search that
+    looked up a transaction of this watch.
+
+    The next search lists the transactions after `anchor` again. `recent` has those that were listed.
     """
 
     newest: str | None = None
+    anchor: str | None = None
+    recent: set[str] = field(default_factory=set)
     gaps: list[_Gap] = field(default_factory=list)
     postponed: dict[str, None] = field(default_factory=dict)
     found: dict[str, None] = field(default_factory=dict)
+    doubtful: dict[str, None] = field(default_factory=dict)
     served: int = 0
 
 
 @dataclass
 class _Page:
-    """A page of the transactions with a watch's key: (signature, whether it succeeded), newest first.
+    """A page of the transactions with a watch's key, newest first.
 
-    The first `planned` entries are looked up next.
+    The first `planned` entries are looked up next. On a watch's newest page, `listed` also has the transactions that
+    were listed again.
     """
 
     watch: Watch
     trail: _Trail
     gap: _Gap
-    entries: Sequence[tuple[str, bool]]
+    entries: Sequence[_Listed]
+    listed: Sequence[_Listed] = ()
     planned: int = 0
 
     def plan_one(self) -> bool:
@@ -75,14 +104,14 @@ class _Page:
         need no lookup.
         """
         while self.planned < len(self.entries):
-            _, succeeded = self.entries[self.planned]
+            entry = self.entries[self.planned]
             self.planned += 1
-            if succeeded:
+            if entry.succeeded:
                 return True
         return False
 
     def wanted(self) -> list[str]:
-        return [signature for signature, succeeded in self.entries[: self.planned] if succeeded]
+        return [entry.signature for entry in self.entries[: self.planned] if entry.succeeded]
 
 
 class ReferenceSearch:
@@ -99,9 +128,9 @@ class ReferenceSearch:
         self._searches = 0
         self._at_once = _MAX_AT_ONCE
 
-    def run(self, watches: Sequence[Watch]) -> tuple[tuple[bytes, str], ...]:
-        """Run one search with a limited amount of work. Return (reference, signature) of all payments that were found
-        so far.
+    def run(self, watches: Sequence[Watch]) -> Finds:
+        """Run one search with a limited amount of work. Return all payments that were found so far, and at most 5
+        transactions of each watch that could not be read.
 
         Raises ChainError if no node lists transactions.
         """
@@ -119,27 +148,29 @@ class ReferenceSearch:
             self._at_once = lookups.at_once
             while len(self._trails) > _MAX_TRAILS:
                 self._trails.popitem(last=False)
-            return tuple(
-                (watch.reference, signature)
-                for watch in watched
-                if watch in self._trails
-                for signature in self._trails[watch].found
+            known = [(watch, self._trails[watch]) for watch in watched if watch in self._trails]
+            return Finds(
+                tuple((watch.reference, signature) for watch, trail in known for signature in trail.found),
+                tuple((watch.reference, signature) for watch, trail in known for signature in trail.doubtful),
             )
 
     def _newest(self, watches: Sequence[Watch]) -> list[_Page]:
-        """Return the newest page of each watch's transactions.
+        """Return the newest page of each watch's transactions. Postpone transactions that a node listed late.
 
         The watch whose transactions were looked up longest ago comes first.
         """
         trails = [self._trails.get(watch) or _Trail() for watch in watches]
-        gaps = [_Gap(None, trail.newest) for trail in trails]
-        calls = [_list_call(watch, gap) for watch, gap in zip(watches, gaps, strict=True)]
-        listed = self._rpc.batch(calls, lambda results: [_listed(a) for a in results]) if calls else []
-        pages = [
-            _Page(watch, trail, gap, entries)
-            for watch, trail, gap, entries in zip(watches, trails, gaps, listed, strict=True)
-            if entries
+        calls = [
+            _list_call(watch, _Gap(None, trail.anchor)) for watch, trail in zip(watches, trails, strict=True)
         ]
+        pages = []
+        results = self._rpc.batch(calls, lambda results: [_listed(a) for a in results]) if calls else []
+        for watch, trail, listed in zip(watches, trails, results, strict=True):
+            signatures = [entry.signature for entry in listed]
+            new = signatures.index(trail.newest) if trail.newest in signatures else len(listed)
+            _postpone_late(trail, listed[new:])
+            if new > 0:
+                pages.append(_Page(watch, trail, _Gap(None, trail.newest), listed[:new], listed))
         return sorted(pages, key=lambda page: page.trail.served)
 
     def _with_gaps(self, watches: Iterable[Watch]) -> list[tuple[Watch, _Trail]]:
@@ -184,7 +215,7 @@ class ReferenceSearch:
     def _advance(self, page: _Page, lookups: "_Lookups") -> None:
         """Store the progress up to the first transaction without a result."""
         done = 0
-        for signature, succeeded in page.entries[: page.planned]:
+        for signature, succeeded, _ in page.entries[: page.planned]:
             if succeeded and not lookups.has(signature):
                 break
             if succeeded:
@@ -196,12 +227,14 @@ class ReferenceSearch:
             return
         trail, gap = page.trail, page.gap
         if gap.before is None:
-            trail.newest = page.entries[0][0]
+            trail.newest = page.entries[0].signature
+            trail.anchor = _anchor(page.listed) or trail.anchor
+            trail.recent = {entry.signature for entry in page.listed}
             trail.gaps.insert(0, gap)
             if len(trail.gaps) > _MAX_GAPS:
                 oldest = trail.gaps.pop()
                 trail.gaps[-1].until = oldest.until
-        gap.before = page.entries[done - 1][0]
+        gap.before = page.entries[done - 1].signature
         self._trails[page.watch] = trail
         self._trails.move_to_end(page.watch)
 
@@ -221,17 +254,16 @@ class ReferenceSearch:
                 self._note(watch, trail, signature, lookups)
 
     def _note(self, watch: Watch, trail: _Trail, signature: str, lookups: "_Lookups") -> None:
-        """Store the result of a lookup. If too many transactions can't be read, return the oldest as a payment, so
-        that verification evaluates it.
-        """
+        """Store the result of a lookup. Postpone a transaction that can't be read."""
         facts = lookups.facts_of(signature)
-        if facts is None:
-            trail.postponed[signature] = None
-            if len(trail.postponed) > _MAX_POSTPONED:
-                oldest = next(iter(trail.postponed))
-                del trail.postponed[oldest]
-                _keep_found(trail, oldest)
-        elif pays(facts, watch):
+        # An unreadable transaction with a sender has too many moves. No wallet makes such a payment, so ignore it.
+        if facts is None or not (facts.is_readable or facts.sender):
+            _postpone(trail, signature)
+            if facts is not None:
+                _keep_doubtful(trail, signature)
+            return
+        trail.doubtful.pop(signature, None)
+        if pays(facts, watch):
             _keep_found(trail, signature)
 
 
@@ -283,10 +315,6 @@ class _Lookups:
 
 def pays(facts: TransactionFacts, watch: Watch) -> bool:
     """Whether the watch's reference can claim a transfer of this transaction."""
-    # An unreadable transaction with a sender has too many moves. No wallet makes such a payment, so ignore it. Any
-    # other unreadable transaction may pay.
-    if not facts.is_readable:
-        return not facts.sender
     return facts.succeeded and any(
         watch.reference in transfer.references
         and (transfer.token, transfer.recipient) == (watch.token, watch.recipient)
@@ -299,6 +327,38 @@ def _settled(snapshot: Snapshot, signature: str) -> TransactionFacts | None:
     facts = snapshot.transactions.get(signature)
     is_known = facts is not None and facts.block is not None and signature not in snapshot.contradicted
     return facts if is_known else None
+
+
+def _anchor(listed: Sequence[_Listed]) -> str | None:
+    """Return the newest transaction that is too old to be listed again; None if there is none."""
+    oldest = listed[0].slot - _SLOTS_LISTED_AGAIN
+    return next((entry.signature for entry in listed if entry.slot < oldest), None)
+
+
+def _postpone_late(trail: _Trail, listed_again: Sequence[_Listed]) -> None:
+    """Postpone the transactions that an earlier list lacked. Those in the newest gap are listed again later."""
+    for entry in listed_again:
+        if trail.gaps and entry.signature == trail.gaps[0].before:
+            break
+        if entry.succeeded and entry.signature not in {*trail.recent, trail.newest}:
+            _postpone(trail, entry.signature)
+        trail.recent.add(entry.signature)
+    if len(trail.recent) > _MAX_RECENT:
+        trail.recent = {entry.signature for entry in listed_again}
+
+
+def _postpone(trail: _Trail, signature: str) -> None:
+    """Look the transaction up again later. If too many wait, return the oldest as one that may pay."""
+    trail.postponed[signature] = None
+    if len(trail.postponed) > _MAX_POSTPONED:
+        oldest = next(iter(trail.postponed))
+        del trail.postponed[oldest]
+        _keep_doubtful(trail, oldest)
+
+
+def _keep_doubtful(trail: _Trail, signature: str) -> None:
+    if len(trail.doubtful) < _MAX_DOUBTFUL:
+        trail.doubtful[signature] = None
 
 
 def _keep_found(trail: _Trail, signature: str) -> None:
@@ -326,13 +386,13 @@ def _checked(results: list[Any]) -> list[Any]:
     return results
 
 
-def _listed(result: Any) -> list[tuple[str, bool]]:
-    """Return (signature, whether it succeeded) of each listed transaction. Raises ChainError."""
+def _listed(result: Any) -> list[_Listed]:
+    """Return the listed transactions. Raises ChainError."""
     entries = []
     for entry in map(json_object, sequence(result_of(result))):
         given = entry.get("signature")
         signed = solana_signature(given) if isinstance(given, str) else None
         if signed is None or "err" not in entry:
             raise ChainError("the node's list of transactions is malformed")
-        entries.append((str(signed), entry["err"] is None))
+        entries.append(_Listed(str(signed), entry["err"] is None, whole(entry.get("slot"))))
     return entries

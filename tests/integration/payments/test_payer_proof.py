@@ -106,6 +106,25 @@ def test_proof_of_a_mined_transfer_holds_the_request(
     assert look_until_decided(payment, Clock()).status == Payment.Status.COMPLETED
 
 
+def test_proof_holds_a_transfer_with_another_fee_payer(
+    public: Api, request_for: Make, local_chain: LocalChain, chain: Chain
+) -> None:
+    """On Solana, the sender of a transaction is its fee payer, and it has no nonce."""
+    chain.confirmations = "3"
+    chain.save()
+    request, fee_payer = request_for(), Account.create()
+    built = build(public, request, local_chain.payer, binding="payer")
+    payment = submit(request, local_chain.send(built["transaction"]))
+    look(Clock())
+    Payment.objects.filter(pk=payment.pk).update(from_address=fee_payer.address, nonce=None)
+    signature = sign(local_chain, built["payer_proof"]["message"])
+    assert prove(public, request, built, local_chain.payer, signature).status_code == 200
+    with pytest.raises(ApiError, match="in progress"):
+        cancel_request(request.pk, actor="test")
+    request.refresh_from_db()
+    assert request.status == PaymentRequest.Status.ACTIVE
+
+
 def test_proof_does_not_hold_a_request_for_what_others_sent(
     public: Api, request_for: Make, local_chain: LocalChain
 ) -> None:

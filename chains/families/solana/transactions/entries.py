@@ -12,8 +12,8 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.solana.results import base58_data, json_object, key, listed, sequence, whole, whole_text
 
-MAX_TEXT = 1_700
-"""The maximum length of an instruction's data in base58: a whole transaction has 1,232 bytes."""
+MAX_TEXT = 5_600
+"""The maximum length of an instruction's data in base58: a whole transaction has at most 4,096 bytes (version 1)."""
 
 
 @dataclass(frozen=True)

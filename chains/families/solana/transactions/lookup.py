@@ -19,9 +19,11 @@ from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, Unread
 
 logger = logging.getLogger(__name__)
 
-# The newest version that this service reads is 0. With this option, nodes resolve lookup tables.
-_TRANSACTION = {"encoding": "json", "maxSupportedTransactionVersion": 0, **CONFIRMED}
-_BLOCK = {"transactionDetails": "none", "rewards": False, "maxSupportedTransactionVersion": 0, **CONFIRMED}
+# The newest version that this service reads. With this option, nodes also resolve the lookup tables of version 0.
+# Version 1 has no lookup tables, and its JSON has the same header, keys and instructions. Source: SIMD-0385.
+_NEWEST = {"maxSupportedTransactionVersion": 1}
+_TRANSACTION = {"encoding": "json", **_NEWEST, **CONFIRMED}
+_BLOCK = {"transactionDetails": "none", "rewards": False, **_NEWEST, **CONFIRMED}
 # A node's error code for a transaction in a newer format.
 _NEWER_FORMAT = -32015
 _MAX_STATUSES = 256

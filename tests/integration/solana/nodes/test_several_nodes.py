@@ -50,7 +50,7 @@ def tenfold(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def unsupported(exchange: Exchange) -> None:
-    error = {"code": -32015, "message": "Transaction version (1) is not supported"}
+    error = {"code": -32015, "message": "Transaction version (2) is not supported"}
     exchange.reply(
         [
             {"jsonrpc": "2.0", "id": truth["id"], "error": error}

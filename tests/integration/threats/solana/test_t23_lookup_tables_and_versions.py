@@ -1,6 +1,6 @@
 """Accounts that a Solana transaction names through a lookup table count.
 
-A transaction with a newer version can't be read.
+A transaction of version 1 is read like the older ones. A transaction with a newer version can't be read.
 """
 
 from collections.abc import Callable, Sequence
@@ -73,8 +73,34 @@ def replaced(change: Change, signature: str) -> Fault:
 
 def unsupported(truth: dict[str, Any]) -> dict[str, Any]:
     """The error for a version above the requested one."""
-    message = "Transaction version (1) is not supported by the requesting client."
+    message = "Transaction version (2) is not supported by the requesting client."
     return {"jsonrpc": "2.0", "id": truth["id"], "error": {"code": -32015, "message": message}}
+
+
+def in_version_1(truth: dict[str, Any]) -> dict[str, Any]:
+    """The same transaction as a node shows it in version 1: without lookup tables, and with its budget's settings."""
+    result = truth["result"]
+    meta = {name: value for name, value in result["meta"].items() if name != "loadedAddresses"}
+    message = dict(result["transaction"]["message"])
+    message.pop("addressTableLookups", None)
+    limits = {"computeUnitLimit": 200_000, "heapSize": None, "loadedAccountsDataSizeLimit": None}
+    message["transactionConfig"] = {**limits, "priorityFee": None}
+    transaction = {**result["transaction"], "message": message}
+    return {**truth, "result": {**result, "version": 1, "meta": meta, "transaction": transaction}}
+
+
+def showing_version_1(exchange: Exchange) -> None:
+    """Show each transaction in version 1 to clients that read this version, and to others an error."""
+    exchange.reply(
+        [
+            truth
+            if question["method"] != "getTransaction"
+            else in_version_1(truth)
+            if question["params"][1]["maxSupportedTransactionVersion"] >= 1
+            else unsupported(truth)
+            for question, truth in zip(exchange.questions, exchange.truth(), strict=True)
+        ]
+    )
 
 
 def ownerless(truth: dict[str, Any]) -> dict[str, Any]:
@@ -85,6 +111,23 @@ def ownerless(truth: dict[str, Any]) -> dict[str, Any]:
         **truth,
         "result": {**truth["result"], "meta": {**meta, "postTokenBalances": balances}},
     }
+
+
+def test_payment_of_version_1_counts_by_its_reference(
+    merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    request = make_request(merchant, solana_usdc, "1", new_address())
+    sent = local_ledger.finalize(local_ledger.sign_and_send(built_for(request, local_ledger.payer)))
+    with proxying(local_ledger.url) as node:
+        Chain.objects.filter(pk=solana.pk).update(rpc_urls=[node.url])
+        node.break_with(showing_version_1)
+        payment = look_until_decided(submit(request, sent), Clock())
+    request.refresh_from_db()
+    assert (request.status, payment.status, payment.bound_by) == (
+        Status.COMPLETED,
+        Payment.Status.COMPLETED,
+        "reference",
+    )
 
 
 def test_newer_version_is_unreadable_and_hides_no_other(solana: Chain, local_ledger: LocalLedger) -> None:

@@ -334,6 +334,13 @@ def test_mint_within_the_swap_call_is_not_bound(minter: str) -> None:
     assert own(replace(moved(within=(1,)), sender=minter)) == FailureCode.TRANSACTION_NOT_BOUND
 
 
+def test_coin_of_a_short_lived_account_is_no_mint() -> None:
+    coin = replace(moved(17, "0.1", within=(1,)), token="", sender="", gain=17)
+    assert own(coin) == (10, "provider")
+    assert own(replace(coin, within=(0,))) == FailureCode.TRANSACTION_NOT_BOUND
+    assert own(replace(coin, sender=ZERO)) == FailureCode.TRANSACTION_NOT_BOUND
+
+
 def swapping(transfer: Transfer) -> Any:
     evidence = Evidence(OURS, names_ours=True, our_calls=frozenset({1}), routers=frozenset({ROUTER}))
     bound = counted([transfer], evidence, BLOCK)

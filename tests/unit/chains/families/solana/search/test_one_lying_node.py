@@ -43,7 +43,7 @@ def response(method: str, *, slot: int = 100, listed: Sequence[str] = (PAID,), i
         return slot
     if method == "getSignatureStatuses":
         return {"value": [{"slot": 1}]}
-    return [{"signature": each, "err": None} for each in listed]
+    return [{"signature": each, "slot": 1, "err": None} for each in listed]
 
 
 LIARS = [partial(response, listed=(), slot=600), partial(response, is_down=True)]
@@ -57,5 +57,5 @@ def test_signature_that_one_of_three_nodes_hides_is_found(
     respond: list[Callable[[str], Any]] = [response, response, response]
     respond[place] = liar
     searching = client(monkeypatch, respond)
-    assert searching.discover([WATCH], since_block=None).found == ((WATCH.reference, PAID),)
+    assert searching.discover([WATCH], since_block=None).doubtful == ((WATCH.reference, PAID),)
     assert searching.head() == 100

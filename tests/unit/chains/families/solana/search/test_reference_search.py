@@ -26,6 +26,7 @@ class Entry:
 
     signature: str
     pays: int
+    slot: int
     failed: bool = False
     token: str = ""
     recipient: str = NOWHERE
@@ -45,12 +46,15 @@ class Node:
     unknown: set[str] = field(default_factory=set)
     looked_at: list[str] = field(default_factory=list)
     listed: int = 0
+    slot: int = 0
     most_in_a_page: int = 1000
 
-    def add(self, watch: Watch, pays: int = 0, **different: Any) -> str:
-        """Add a new transaction to the watch's key; return its signature."""
-        entry = Entry(str(Signature.new_unique()), pays, **different)
-        self.lists.setdefault(reference_key(watch.reference), []).insert(0, entry)
+    def add(self, watch: Watch, pays: int = 0, *, below: int = 0, slot: int = 0, **different: Any) -> str:
+        """Add a transaction to the watch's key, below this number of newer ones; return its signature."""
+        listed = self.lists.setdefault(reference_key(watch.reference), [])
+        self.slot = slot or self.slot + 1
+        entry = Entry(str(Signature.new_unique()), pays, self.slot, **different)
+        listed.insert(below, entry)
         return entry.signature
 
     def batch(self, calls: Sequence[Call], read: Callable[[list[Any]], Any]) -> Any:
@@ -86,7 +90,9 @@ class Node:
         start = names.index(before) + 1 if before else 0
         end = names.index(until) if until in names else len(names)
         page = listed[start : max(start, end)][: min(options["limit"], self.most_in_a_page)]
-        return [{"signature": e.signature, "err": {"x": 1} if e.failed else None} for e in page]
+        return [
+            {"signature": e.signature, "slot": e.slot, "err": {"x": 1} if e.failed else None} for e in page
+        ]
 
     def _facts(self, key: str, entry: Entry) -> TransactionFacts:
         reference = next(watch.reference for watch in WATCHES if reference_key(watch.reference) == key)
@@ -105,10 +111,10 @@ def test_checked_transactions_are_not_read_again() -> None:
     node = Node()
     search = node.search()
     paid = [node.add(ONE, 5) for _ in range(3)]
-    first = search.run([ONE])
+    first = search.run([ONE]).found
     looked_at, listed = len(node.looked_at), node.listed
     assert set(first) == {(ONE.reference, signature) for signature in paid}
-    assert search.run([ONE]) == first
+    assert search.run([ONE]).found == first
     assert (len(node.looked_at), node.listed) == (looked_at, listed + 1)
 
 
@@ -118,13 +124,52 @@ def test_checked_transactions_are_not_read_again() -> None:
 def test_transaction_that_pays_nothing_expected_is_skipped(different: dict[str, Any]) -> None:
     node = Node()
     node.add(ONE, **{"pays": 5, **different})
-    assert node.search().run([ONE]) == ()
+    assert node.search().run([ONE]).found == ()
 
 
-def test_unreadable_transaction_is_reported() -> None:
+def test_unreadable_transaction_is_reported_as_doubtful() -> None:
     node = Node()
     odd = node.add(ONE, is_readable=False)
-    assert node.search().run([ONE]) == ((ONE.reference, odd),)
+    assert node.search().run([ONE]) == ((), ((ONE.reference, odd),))
+
+
+def test_unreadable_transaction_is_found_once_it_is_readable() -> None:
+    node, search = Node(), None
+    odd = [node.add(ONE, 5, is_readable=False) for _ in range(60)]
+    search = node.search()
+    assert [len(pairs) for pairs in search.run([ONE])] == [0, 5]
+    for entry in node.lists[reference_key(ONE.reference)]:
+        entry.is_readable = True
+    for _ in range(2):
+        found, doubtful = search.run([ONE])
+    assert {signature for _, signature in found} == set(odd)
+    assert doubtful == ()
+
+
+def test_transaction_that_a_node_lists_late_is_found() -> None:
+    node = Node()
+    paid = [node.add(ONE, 5)]
+    search = node.search()
+    search.run([ONE])
+    paid.append(node.add(ONE, 5, below=1))
+    assert {signature for _, signature in search.run([ONE]).found} == set(paid)
+    node.add(ONE)
+    search.run([ONE])
+    paid.append(node.add(ONE, 5, below=2))
+    assert {signature for _, signature in search.run([ONE]).found} == set(paid)
+    assert max(map(node.looked_at.count, node.looked_at)) == 1
+
+
+def test_only_recent_transactions_are_listed_again() -> None:
+    node = Node()
+    for number in range(10):
+        node.add(ONE, slot=1 + 60 * number)
+    search = node.search()
+    search.run([ONE])
+    old = node.add(ONE, 5, below=5, slot=400)
+    late = node.add(ONE, 5, below=1, slot=500)
+    found = {signature for _, signature in search.run([ONE]).found}
+    assert (late in found, old in found) == (True, False)
 
 
 def test_missing_transaction_is_retried_and_delays_no_other() -> None:
@@ -133,9 +178,9 @@ def test_missing_transaction_is_retried_and_delays_no_other() -> None:
     hidden = node.add(ONE, 5)
     node.silent.add(hidden)
     search = node.search()
-    assert search.run([ONE]) == ((ONE.reference, paid),)
+    assert search.run([ONE]).found == ((ONE.reference, paid),)
     node.silent.clear()
-    assert set(search.run([ONE])) == {(ONE.reference, paid), (ONE.reference, hidden)}
+    assert set(search.run([ONE]).found) == {(ONE.reference, paid), (ONE.reference, hidden)}
 
 
 def test_thousands_on_one_reference_delay_no_other() -> None:
@@ -145,11 +190,11 @@ def test_thousands_on_one_reference_delay_no_other() -> None:
         node.add(ONE)
     paid = node.add(TWO, 5)
     search = node.search()
-    assert search.run([ONE, TWO]) == ((TWO.reference, paid),)
+    assert search.run([ONE, TWO]).found == ((TWO.reference, paid),)
     new = node.add(ONE, 5)
-    assert (ONE.reference, new) in search.run([ONE, TWO])
+    assert (ONE.reference, new) in search.run([ONE, TWO]).found
     searches = 2
-    while (ONE.reference, hidden) not in search.run([ONE, TWO]):
+    while (ONE.reference, hidden) not in search.run([ONE, TWO]).found:
         searches += 1
         assert searches < 30
     assert len(node.looked_at) == len(set(node.looked_at))
@@ -163,7 +208,7 @@ def test_many_references_with_junk_are_searched_in_turns() -> None:
             node.add(watch)
     search, found = node.search(), set[tuple[bytes, str]]()
     for _ in range(30):
-        found = set(search.run(WATCHES))
+        found = set(search.run(WATCHES).found)
     assert found == {(watch.reference, signature) for watch, signature in paid.items()}
     assert max(map(node.looked_at.count, node.looked_at)) == 1
 
@@ -177,7 +222,7 @@ def test_transactions_that_break_a_response_are_skipped() -> None:
         node.add(ONE)
     search, found = node.search(), ()
     for _ in range(12):
-        found = search.run([ONE])
+        found = search.run([ONE]).found
     assert {signature for _, signature in found} == set(paid)
 
 
@@ -186,11 +231,11 @@ def test_node_without_the_last_signature_ends_no_search() -> None:
     paid = node.add(ONE, 5)
     newer = [node.add(ONE) for _ in range(400)]
     search = node.search()
-    assert search.run([ONE]) == ()
+    assert search.run([ONE]).found == ()
     node.unknown = set(newer)
-    assert search.run([ONE]) == ()
+    assert search.run([ONE]).found == ()
     node.unknown = set()
-    assert [search.run([ONE]) for _ in range(3)][-1] == ((ONE.reference, paid),)
+    assert [search.run([ONE]).found for _ in range(3)][-1] == ((ONE.reference, paid),)
 
 
 def test_one_search_reads_a_bounded_number() -> None:
@@ -236,6 +281,6 @@ def test_every_payment_is_found_whatever_arrives_between(chance: random.Random, 
     node.silent.clear()
     node.poison.clear()
     for _ in range(300):
-        if set(search.run(watches)) == paid:
+        if set(search.run(watches).found) == paid:
             break
-    assert set(search.run(watches)) == paid
+    assert set(search.run(watches).found) == paid
