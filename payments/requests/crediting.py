@@ -36,6 +36,11 @@ def time_limits(request: PaymentRequest) -> tuple[datetime, ...]:
     return (in_time,) if request.price is None else (in_time, in_time + PRICE_GRACE)
 
 
+def lateness(request: PaymentRequest, paid_at: datetime) -> int:
+    """Return how many of the request's time limits were over when the transfer came."""
+    return sum(paid_at > limit for limit in time_limits(request))
+
+
 def credit(request: PaymentRequest, payment: Payment) -> EventType:
     """Add the payment's amount to the locked `request`, without saving it. Return the type of the event.
 
