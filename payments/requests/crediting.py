@@ -73,7 +73,8 @@ def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
         status=Payment.Status.COMPLETED, after_price=True, accepted_by="", reorged=False
     )
     late_amount = late.aggregate(total=Sum("amount_received"))["total"] or 0
-    return min(request.net, request.amount_paid - request.amount_reorged - late_amount)
+    counted = request.amount_paid - request.amount_reorged - request.amount_uncounted
+    return min(request.net, counted - late_amount)
 
 
 def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime) -> dict[str, Any]:
