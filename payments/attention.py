@@ -186,7 +186,7 @@ def _matching(
 ) -> list[Any]:
     """Return the ids of the newest candidates that still match when refunds and reorganised payments are deducted."""
     # The dashboard checks up to a thousand rows for each matter, so load only the columns that `net` reads.
-    columns = ("status", "amount", "amount_paid", "amount_reorged", "has_refunds")
+    columns = ("status", "amount", "amount_paid", "amount_reorged", "has_refunds", "is_simulated")
     newest = list(candidates.only(*columns).order_by(f"-{time}")[:MAX_LISTED])
     refunds_by_request(newest)
     return [request.pk for request in newest if is_open(request)]

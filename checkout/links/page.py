@@ -32,7 +32,7 @@ from payments.links.orders import entered_amount
 from payments.links.services import with_catalogue
 from payments.models import PaymentLink
 from payments.requests.link_limits import Reason, why_closed
-from payments.sandbox import availability
+from payments.staging import has_sandbox
 
 _MAX_SHOWN = 100
 _CLOSED = 410
@@ -175,7 +175,7 @@ def _shown(
         "link": link,
         "merchant": builtins(CheckoutMerchant.of(link.merchant)),
         "logo_path": logo_path(link.merchant, "link-logo", link.code),
-        "is_test": availability.is_open(),
+        "is_test": has_sandbox(),
         "preview_image": urljoin(settings.CHECKOUT_URL, static("checkout/preview.png")),
     }
     response = render(request, template, {**shared, **context}, status=status)

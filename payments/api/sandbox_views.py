@@ -13,7 +13,8 @@ from merchants.keys.authentication import actor_of
 from merchants.keys.idempotency import Effect, idempotent
 from payments.api.objects import PaymentRequestDetail, request_detail
 from payments.api.views import PaymentRequestViewSet
-from payments.sandbox import Outcome, is_open, simulate
+from payments.sandbox import Outcome, simulate
+from payments.staging import has_sandbox
 
 
 @described("Simulation", "The outcome to simulate.", {"outcome": "paid"})
@@ -55,7 +56,7 @@ class SimulateSerializer(StrictSerializer):
 class SandboxViewSet(PaymentRequestViewSet):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Outside staging, return 404 before authentication, as for any unknown path."""
-        if not is_open():
+        if not has_sandbox():
             raise ApiError(ErrorCode.RESOURCE_MISSING, UNKNOWN_PATH)
         super().initial(request, *args, **kwargs)
 

@@ -5,12 +5,12 @@ received more than its known payments. The search then finds the first block tha
 difference as a payment. Verification decides whether that payment counts.
 
 Small arrivals wait until the block that showed them is final, and are then credited together, at most once an hour.
-The same holds for all arrivals after the first 30 payments of a request.
+The same holds for all arrivals after the first 30 payments of a request. Arrivals before and after a time limit of the
+request are never credited together.
 """
 
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -27,18 +27,18 @@ from config.due_work.leases import FREE
 from payments.coins.lookups import NATIVE, Reading, since_blocks
 from payments.coins.recording import record_reading, submitted_to
 from payments.coins.sums import accounted, parts_of
+from payments.discovery.coin_blocks import Range, find_arrivals
 from payments.discovery.deposits import MAX_FOUND_PAYMENTS, SMALLEST_PART, found_payments
 from payments.discovery.grouping import next_group
 from payments.discovery.plan import Position
 from payments.discovery.starts import start_of
-from payments.models import DepositAddress, DiscoveryCursor
+from payments.models import DepositAddress, DiscoveryCursor, PaymentRequest
+from payments.requests.crediting import lateness
 from payments.verification.finality import final_height
 
 logger = logging.getLogger(__name__)
 
 IS_NATIVE = Q(request__token__contract_address=NATIVE)
-MAX_STEPS = 5
-"""The maximum number of payments of one address that a pass finds. The last one includes all remaining arrivals."""
 UNREAD_AGAIN = timedelta(minutes=5)
 """The pause before an address is checked again whose amount no node could read."""
 OWN_BLOCKS = 2000
@@ -76,22 +76,6 @@ class OwnSearch:
     payments: int = 0
     is_whole: bool = False
     is_failed: bool = False
-
-
-@dataclass(frozen=True)
-class _Range:
-    """A range of blocks. The search finds the first block at which the address had received more than `before`.
-
-    The range begins after block `low` and ends at the block of `seen`. `swept` is the total that was swept before the
-    block `since`.
-    """
-
-    row: DepositAddress
-    before: int
-    low: int
-    seen: Reading
-    since: int
-    swept: int
 
 
 def search_for_coins(chain: Chain, client: ChainClient, *, claim_id: UUID, now: datetime) -> int:
@@ -174,18 +158,21 @@ def find(
     unread = frozenset(row.pk for row in rows if row.address not in read.amounts)
     rows = [row for row in rows if row.pk not in unread]
     readings = {row.pk: Reading(read.block, row.swept + read.amounts[row.address]) for row in rows}
+    low = max(since - 1, -1 if read_until is None else read_until)
+    # While an arrival waits, others may follow it and are not stored. So search from its block on, not from the last
+    # reading. Before it is credited, its block is not older than `since`.
+    lows = {row.pk: max(since - 1, row.waiting_block - 1) for row in rows if row.waiting_block is not None}
+    count = _record_waiting(client, rows, final, now)
     parts = parts_of([pk for pk, reading in readings.items() if reading.received])
     sums = {pk: accounted(each) for pk, each in parts.items()}
-    low = max(since - 1, -1 if read_until is None else read_until)
     ranges = [
-        _Range(
-            row, max(sums.get(row.pk, 0), row.waiting_received or 0), low, readings[row.pk], since, row.swept
-        )
+        Range(row, before, lows.get(row.pk, low), readings[row.pk], since, row.swept)
         for row in rows
-        if readings[row.pk].received > max(sums.get(row.pk, 0), row.waiting_received or 0)
+        if readings[row.pk].received > (before := max(sums.get(row.pk, 0), row.waiting_received or 0))
     ]
-    count = _record(ranges, _seen(client, ranges, final, receipts), sums)
-    count += _record_waiting(client, [row for row in rows if row.waiting_block is not None], final, now)
+    if ranges:
+        count += _record(client, ranges, sums, final=final, now=now, receipts=receipts)
+        count += _record_waiting(client, [each.row for each in ranges], final, now)
     return Found(count, _by_request(rows, read), final, unread)
 
 
@@ -267,115 +254,94 @@ def _by_request(rows: Iterable[DepositAddress], read: CoinsReceived) -> dict[UUI
     return {row.pk: read.swept[row.address] for row in rows if row.address in read.swept}
 
 
-def _seen(
-    client: ChainClient, ranges: Sequence[_Range], final: int, receipts: ReceiptTime | None
-) -> dict[UUID, list[Reading]]:
-    """Return a reading for each arrival, by request id: the balance at the first block that showed the arrival.
-
-    If no node has the state of that block any more, a later block is used. The last reading shows as much as the
-    head.
-    """
-    steps: dict[UUID, list[Reading]] = defaultdict(list)
-    left = list(ranges)
-    for step in range(MAX_STEPS):
-        is_last = step == MAX_STEPS - 1
-        first = {each.row.pk: each.seen for each in left}
-        if not is_last:
-            first = _first_blocks(client, left, final, receipts)
-        further: list[_Range] = []
-        for each in left:
-            reading = first[each.row.pk]
-            steps[each.row.pk].append(reading)
-            if reading.received < each.seen.received:
-                further.append(replace(each, before=reading.received, low=reading.block.number))
-        left = further
-    return steps
-
-
-def _first_blocks(
-    client: ChainClient, ranges: Sequence[_Range], final: int, receipts: ReceiptTime | None
-) -> dict[UUID, Reading]:
-    """Return, for each range, the balance at the first block that shows more than `before`.
-
-    The block is found by bisection. Searches with the same next block share a call. The sweeps up to a final block are
-    read once, if the search continues after it. Raises ChainError.
-    """
-    places = {each.row.pk: each for each in ranges}
-    while True:
-        middles: dict[tuple[int, int], list[_Range]] = defaultdict(list)
-        for each in places.values():
-            if each.seen.block.number - each.low > 1:
-                middles[(each.low + each.seen.block.number) // 2, each.since].append(each)
-        if not middles:
-            return {pk: each.seen for pk, each in places.items()}
-        for (height, since), group in middles.items():
-            try:
-                read = client.coins_received(
-                    [each.row.address for each in group],
-                    since_block=since,
-                    at_block=height,
-                    stable_block=height,
-                    receipts=receipts,
-                )
-            except StateMissing:
-                # No node has the state of this block any more: continue after it.
-                places |= {each.row.pk: replace(each, low=height) for each in group}
-                continue
-            for each in group:
-                address = each.row.address
-                if address not in read.amounts:
-                    places[each.row.pk] = replace(each, low=height)
-                    continue
-                received = each.swept + read.amounts[address]
-                if received > each.before:
-                    places[each.row.pk] = replace(each, seen=Reading(read.block, received))
-                elif height <= final:
-                    swept = each.swept + read.swept.get(address, 0)
-                    places[each.row.pk] = replace(each, low=height, since=height + 1, swept=swept)
-                else:
-                    places[each.row.pk] = replace(each, low=height)
-
-
 def _record(
-    ranges: Sequence[_Range], seen: Mapping[UUID, Sequence[Reading]], sums: Mapping[UUID, int]
+    client: ChainClient,
+    ranges: Sequence[Range],
+    sums: Mapping[UUID, int],
+    *,
+    final: int,
+    now: datetime,
+    receipts: ReceiptTime | None,
 ) -> int:
     """Record the arrivals as payments, or let them wait if they are small or frequent. Return the number of
-    payments.
+    payments. Raises ChainError.
+
+    Arrivals that wait together are credited with the time of the last one. If an arrival comes after a time limit that
+    the waiting one met, the waiting one is recorded at once. This happens at most once for each limit.
     """
-    counts = found_payments(seen.keys())
+    waiting, unknown = _waiting_readings(client, ranges)
+    ranges = [each for each in ranges if each.row.pk not in unknown]
+    keys = [each.row.pk for each in ranges]
+    requests = PaymentRequest.objects.only("expires_at", "price").in_bulk(keys)
+    counts = found_payments(keys)
     # If the customer submitted the transaction, record its coin at once, even if the amount is small. Until
     # then, the transaction's open payment keeps the request open.
-    submitted = set(submitted_to(seen.keys()).values_list("request_id", flat=True)) if seen else set()
+    submitted = set(submitted_to(keys).values_list("request_id", flat=True))
+
+    def waits(row: DepositAddress, amount: int) -> bool:
+        is_small = amount * SMALLEST_PART < row.request.amount
+        is_frequent = counts[row.pk] >= MAX_FOUND_PAYMENTS
+        return row.pk not in submitted and (is_small or is_frequent)
+
+    def is_later(row: DepositAddress, reading: Reading, earlier: Reading) -> bool:
+        request = requests[row.pk]
+        return lateness(request, reading.block.time) > lateness(request, earlier.block.time)
+
+    def joins(each: Range) -> bool:
+        """Whether everything that is new waits with the waiting arrival. If so, its blocks don't matter."""
+        row, earlier = each.row, waiting.get(each.row.pk)
+        is_waiting = earlier is not None and not is_later(row, each.seen, earlier)
+        return is_waiting and waits(row, each.seen.received - sums.get(row.pk, 0))
+
+    searched = [each for each in ranges if not joins(each)]
+    arrivals = find_arrivals(client, searched, requests, final=final, receipts=receipts)
     count = 0
     for each in ranges:
-        row, known = each.row, sums.get(each.row.pk, 0)
-        waits: Reading | None = None
-        for reading in seen[row.pk]:
-            is_small = (reading.received - known) * SMALLEST_PART < row.request.amount
-            is_frequent = counts[row.pk] >= MAX_FOUND_PAYMENTS
-            if row.pk not in submitted and (is_small or is_frequent):
-                waits = reading
+        row, known, earlier = each.row, sums.get(each.row.pk, 0), waiting.get(each.row.pk)
+        # An arrival that is due keeps its block. Otherwise, frequent arrivals would delay it forever.
+        fixed = earlier if next_group(row.grouped_at, now) <= now else None
+        for reading in arrivals.get(row.pk, [each.seen]):
+            if earlier is not None and is_later(row, reading, earlier):
+                known = max(known, earlier.received)
+                count += record_reading(row.pk, earlier)
+                earlier = None
+            if waits(row, reading.received - known):
+                earlier = reading if earlier is None or earlier is not fixed else earlier
                 continue
-            waits = None
-            known = reading.received
+            known, earlier = reading.received, None
             if record_reading(row.pk, reading):
                 counts[row.pk] += 1
                 count += 1
-        _let_wait(row, waits, is_recorded=known > sums.get(row.pk, 0))
+        _store(row, _waiting(earlier))
     return count
 
 
-def _let_wait(row: DepositAddress, reading: Reading | None, *, is_recorded: bool) -> None:
-    """Store the reading as the waiting arrival. An earlier waiting arrival stays, unless a payment that was just
-    recorded includes it.
+def _waiting_readings(
+    client: ChainClient, ranges: Iterable[Range]
+) -> tuple[dict[UUID, Reading], frozenset[UUID]]:
+    """Return the waiting arrivals, by request id, and the requests whose waiting arrival has an unknown block.
+
+    If a reorganisation removed the block, the arrival is omitted. Raises ChainError.
     """
-    if reading is None and not is_recorded:
-        return
-    if reading is not None and row.waiting_block is not None and not is_recorded:
-        return
-    columns = _waiting(reading)
-    DepositAddress.objects.filter(pk=row.pk).update(**columns)
-    for name, value in columns.items():
+    rows = [each.row for each in ranges]
+    heights = {row.pk: row.waiting_block for row in rows if row.waiting_block is not None}
+    blocks = client.blocks(set(heights.values())) if heights else {}
+    readings = {
+        row.pk: Reading(blocks[heights[row.pk]], row.waiting_received or 0)
+        for row in rows
+        if row.pk in heights and heights[row.pk] in blocks
+    }
+    hashes = {row.pk: row.waiting_hash for row in rows}
+    there = {pk: reading for pk, reading in readings.items() if reading.block.hash == hashes[pk]}
+    return there, frozenset(heights.keys() - readings.keys())
+
+
+def _store(row: DepositAddress, columns: Mapping[str, object]) -> None:
+    """Store the columns that changed."""
+    changed = {name: value for name, value in columns.items() if getattr(row, name) != value}
+    if changed:
+        DepositAddress.objects.filter(pk=row.pk).update(**changed)
+    for name, value in changed.items():
         setattr(row, name, value)
 
 
@@ -410,5 +376,5 @@ def _record_waiting(client: ChainClient, rows: Collection[DepositAddress], final
         if is_there and record_reading(row.pk, Reading(block, row.waiting_received or 0)):
             columns["grouped_at"] = now
             count += 1
-        DepositAddress.objects.filter(pk=row.pk).update(**columns)
+        _store(row, columns)
     return count

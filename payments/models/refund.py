@@ -15,6 +15,7 @@ from merchants.identifiers import prefixed_id, shortcode
 from merchants.models import Merchant
 from payments.models.payment import Payment
 from payments.models.request import PaymentRequest, RefundTotals
+from payments.staging import has_sandbox
 
 
 def new_refund_id() -> str:
@@ -207,10 +208,12 @@ def standings(refunds: Sequence[Refund]) -> list[Standing]:
 
 
 def totals_of(refunds: Iterable[Refund], standings: Iterable[Standing]) -> RefundTotals:
+    """Add up the refunds. Without a sandbox, a refund whose transaction was simulated doesn't count."""
     completed = reserved = 0
     for refund, standing in zip(refunds, standings, strict=True):
+        is_simulated = standing.payment is not None and standing.payment.is_simulated
         if standing.is_open:
             reserved += refund.amount
-        else:
+        elif has_sandbox() or not is_simulated:
             completed += standing.received
     return RefundTotals(completed, reserved)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.contrib.postgres.indexes import OpClass
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Sum
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
@@ -16,6 +16,7 @@ from chains.switches import Feature, is_offered, is_on
 from merchants.identifiers import shortcode, uuid7
 from merchants.models import Merchant
 from payments.models.link import PaymentLink
+from payments.staging import has_sandbox
 
 REFERENCE_BYTES = 16
 ENDED_AT = Greatest("completed_at", "expired_at", "cancelled_at")
@@ -246,12 +247,20 @@ class PaymentRequest(models.Model):
         self.__dict__["_refund_totals"] = totals
 
     @property
+    def amount_uncounted(self) -> int:
+        """The part of `amount_paid` that was simulated, if the deployment has no sandbox any more."""
+        if has_sandbox() or not self.is_simulated:
+            return 0
+        simulated = self.payments.filter(is_simulated=True, status="completed", reorged=False)
+        return int(simulated.aggregate(total=Sum("amount_received"))["total"] or 0)
+
+    @property
     def net(self) -> int:
-        """The paid amount minus refunds and reversed payments. It can be negative.
+        """The paid amount minus refunds, reversed payments and `amount_uncounted`. It can be negative.
 
         Open refunds count as sent, because their transactions may be on their way.
         """
-        return self.amount_paid - self.refund_totals.taken - self.amount_reorged
+        return self.amount_paid - self.refund_totals.taken - self.amount_reorged - self.amount_uncounted
 
     @property
     def is_paid_in_full(self) -> bool:

@@ -19,6 +19,7 @@ from payments.refunds.watching import keep_watching
 from payments.requests.lifecycle import covering_payment, is_held, lock_request
 from payments.requests.transitions import insert_request, move_request, note
 from payments.requests.watching import tell_watchers
+from payments.staging import has_sandbox
 
 # A refund never expires, but its carrier (the payment request that sends it) needs an expiry.
 # `payments.refunds.watching` limits the search for the transaction.
@@ -28,8 +29,13 @@ _ADDRESS_FIELDS = ("recipient_address", "address_source", "carrier", "watched_fr
 
 
 def refundable(request: PaymentRequest) -> Refundable:
-    """Return what was paid and what is reserved. A payment that a reorganisation removed doesn't count."""
+    """Return what was paid and what is reserved.
+
+    A payment that a reorganisation removed doesn't count. Without a sandbox, a simulated payment doesn't count.
+    """
     paid = request.payments.filter(status=Payment.Status.COMPLETED, reorged=False)
+    if not has_sandbox():
+        paid = paid.filter(is_simulated=False)
     return Refundable(list(paid.order_by("created_at", "id")), refunds_of(request))
 
 

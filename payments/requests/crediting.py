@@ -36,6 +36,11 @@ def time_limits(request: PaymentRequest) -> tuple[datetime, ...]:
     return (in_time,) if request.price is None else (in_time, in_time + PRICE_GRACE)
 
 
+def lateness(request: PaymentRequest, paid_at: datetime) -> int:
+    """Return how many of the request's time limits were over when the transfer came."""
+    return sum(paid_at > limit for limit in time_limits(request))
+
+
 def credit(request: PaymentRequest, payment: Payment) -> EventType:
     """Add the payment's amount to the locked `request`, without saving it. Return the type of the event.
 
@@ -68,7 +73,8 @@ def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
         status=Payment.Status.COMPLETED, after_price=True, accepted_by="", reorged=False
     )
     late_amount = late.aggregate(total=Sum("amount_received"))["total"] or 0
-    return min(request.net, request.amount_paid - request.amount_reorged - late_amount)
+    counted = request.amount_paid - request.amount_reorged - request.amount_uncounted
+    return min(request.net, counted - late_amount)
 
 
 def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime) -> dict[str, Any]:

@@ -27,9 +27,8 @@ The table shows how some outcomes change the request, for each status of the req
 must accept them. While an open payment holds the request, `expired` and `paid_late` return 409 `payment_in_progress`.
 """
 
-from payments.sandbox.availability import is_open
 from payments.sandbox.facts import HASH_PREFIX
 from payments.sandbox.outcomes import Outcome
 from payments.sandbox.service import simulate
 
-__all__ = ["HASH_PREFIX", "Outcome", "is_open", "simulate"]
+__all__ = ["HASH_PREFIX", "Outcome", "simulate"]

@@ -16,8 +16,8 @@ from payments.evaluation.retry_policy import is_timed_out
 from payments.models import Lookup, Payment
 from payments.requests.lifecycle import lock_request
 from payments.sandbox.attempts import keep_open, lease
-from payments.sandbox.availability import is_open
 from payments.sandbox.payments import accept, end_abandoned
+from payments.staging import has_sandbox
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def _decide(payment: Payment, now: datetime) -> None:
         current.request = request
         # A simulated payment may be left from the time when the deployment was staging. In production, it
         # must not count.
-        if current.accepted_by and is_open():
+        if current.accepted_by and has_sandbox():
             accept(request, current)
         elif is_timed_out(current, now):
             end_abandoned(lease(request, "undecided for 24 hours", current, now=now))

@@ -2,7 +2,7 @@
 
 from config.api.errors import ApiError, ErrorCode
 from payments.requests.creation import NewRequest
-from payments.sandbox.availability import is_open
+from payments.staging import has_sandbox
 
 # A new request with this entry in its metadata simulates the outage.
 METADATA_KEY = "simulate"
@@ -13,6 +13,6 @@ _RETRY_SECONDS = 5
 def require_rate(order: NewRequest) -> None:
     """On staging, raise ApiError `rate_unavailable` if the new request's metadata has the entry `METADATA_KEY`."""
     is_simulated = order.metadata.get(METADATA_KEY) == METADATA_VALUE
-    if is_open() and is_simulated and order.price is not None:
+    if has_sandbox() and is_simulated and order.price is not None:
         message = f"Simulated: there is no reliable rate. Remove {METADATA_KEY} from the metadata to get one."
         raise ApiError(ErrorCode.RATE_UNAVAILABLE, message, retry_after=_RETRY_SECONDS)

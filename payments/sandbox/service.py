@@ -9,9 +9,9 @@ from payments.models import Payment, PaymentRequest
 from payments.requests.lifecycle import lock_request
 from payments.sandbox import payments, refunds, swaps
 from payments.sandbox.attempts import open_payment
-from payments.sandbox.availability import is_open
 from payments.sandbox.expiry import expire, let_price_expire
 from payments.sandbox.outcomes import CHANGES_REFUND, CREATES_REFUND, DECIDES_PAYMENT, Outcome
+from payments.staging import has_sandbox
 from payments.verification.finality import clear_reorged, flag_reorged
 
 
@@ -37,7 +37,7 @@ def simulate(
     - `resource_missing` outside staging
     - the errors of the refund services
     """
-    if not is_open():
+    if not has_sandbox():
         raise ApiError(ErrorCode.RESOURCE_MISSING, "The sandbox is available on staging only.")
     _require_accepted(outcome, payment_id, refund_id)
     why = f"simulated as {outcome.value} by {by}"

@@ -37,7 +37,8 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
     - `payment_refunded`: the request would be paid in full without its refunds.
     - `recipient_invalid`: the transfer may be another merchant's.
     - `transaction_already_used`: the transaction was credited elsewhere.
-    - `payment_not_retryable`: the payment can't be accepted for another reason.
+    - `payment_not_retryable`: the payment can't be accepted for another reason. For example, the request is paid in
+      full only by payments that the sandbox simulated, and this deployment has no sandbox.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
@@ -129,9 +130,14 @@ def _lacks_binding(payment: Payment) -> bool:
 
 
 def _require_not_refunded(request: PaymentRequest, payment: Payment) -> None:
-    """Raise ApiError if the request would be paid in full without its refunds."""
+    """Raise ApiError if the request would be paid in full without its refunds, or with what was simulated."""
     before_refunds = request.amount_paid - request.amount_reorged
     if request.is_completable and _is_credited(payment) and before_refunds >= request.amount:
+        if before_refunds - request.amount_uncounted < request.amount:
+            message = (
+                "The sandbox simulated a part of what was paid. Outside staging, that part doesn't count."
+            )
+            raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
         message = (
             "Refunds of this payment request leave less than its amount, so accepting the payment would not complete "
             "it. Cancel an open refund first, or create a new payment request."

@@ -21,7 +21,7 @@ from merchants.staff.roles import merchant_of
 from payments.admin.dashboard import plots, sponsoring
 from payments.attention import MAX_LISTED, Matter, count_payments, count_requests
 from payments.models import Payment, PaymentRequest
-from payments.sandbox.availability import is_open as has_sandbox
+from payments.staging import has_sandbox
 from payments.stats import queries
 from payments.stats.queries import Period
 from webhooks import attention as webhook_attention

@@ -1,8 +1,8 @@
-"""Whether a deployment has a sandbox."""
+"""Whether this deployment is for tests."""
 
 from django.conf import settings
 
 
-def is_open() -> bool:
+def has_sandbox() -> bool:
     """Only staging has a sandbox."""
     return bool(settings.ENVIRONMENT == "staging")
