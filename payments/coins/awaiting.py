@@ -17,7 +17,7 @@ def awaits_balance(payment: Payment) -> bool:
     return is_by_address and payment.request.token.contract_address == NATIVE
 
 
-def look_soon(request_ids: Collection[UUID], at: datetime) -> None:
+def make_look_due(request_ids: Collection[UUID], at: datetime) -> None:
     """Make the next look at these requests' addresses due at this time, unless it is due earlier.
 
     Only addresses for native coin that have left the chain's search need this. The year of weekly looks may be over.

@@ -10,7 +10,7 @@ from django.utils import timezone
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
-from payments.coins.awaiting import look_soon
+from payments.coins.awaiting import make_look_due
 from payments.coins.recording import attach, difference_with
 from payments.models import ConsumedTransfer, FailureCode, Lookup, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES
@@ -331,7 +331,7 @@ def _create(
             "looked_up": block_columns(block),
         }
         likely = ""
-        look_soon([request.pk], timezone.now())
+        make_look_due([request.pk], timezone.now())
     elif sighting is not None and sighting.is_bound:
         columns |= sighting.holding_columns(timezone.now())
     return create_payment(

@@ -19,7 +19,7 @@ from django.db import transaction
 from chains.models import Token
 from config.api.log_context import log_context
 from config.due_work.leases import FREE
-from payments.coins.awaiting import LOOK_PAUSE, awaits_balance, look_soon
+from payments.coins.awaiting import LOOK_PAUSE, awaits_balance, make_look_due
 from payments.models import (
     DepositAddress,
     FailureCode,
@@ -278,7 +278,7 @@ def _fail(rows: Sequence[Failed], locked: _Locked) -> dict[str, NewEvent | None]
     swaps = {each.payment.pk: {**each.swap, **stopped} for each in rows if swap_of(each.payment)}
     _write_swaps(swaps)
     timed_out = [each.payment for each in rows if each.code == FailureCode.VERIFICATION_TIMED_OUT]
-    look_soon([each.request_id for each in timed_out if awaits_balance(each)], locked.now)
+    make_look_due([each.request_id for each in timed_out if awaits_balance(each)], locked.now)
     return {
         pk: failed_event(locked.requests[payment.request_id], payment) for pk, payment in payments.items()
     }
@@ -329,7 +329,7 @@ def _postpone(rows: Sequence[Postponed], locked: _Locked) -> None:
     update_each(Payment, {pk: each for pk, each in columns.items() if each}, guard=guard)
     update_each(Lookup, lookups, guard={})
     _write_swaps(swaps)
-    look_soon([each.payment.request_id for each in rows if _is_at_address(each)], locked.now + LOOK_PAUSE)
+    make_look_due([each.payment.request_id for each in rows if _is_at_address(each)], locked.now + LOOK_PAUSE)
     _write_deliveries({each.payment: each.delivery for each in rows if each.delivery is not None}, locked.now)
     tell_watchers(*{each.payment.request_id for each in rows})
 
