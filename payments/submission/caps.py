@@ -1,7 +1,7 @@
 """Limit public submissions for a request, which protects the nodes from floods.
 
-There is no limit for the merchant's submissions, for payments found by discovery, and for transactions that are
-bound to the request.
+There is no limit for the merchant's submissions, and for transactions that are bound to the request. Transactions that
+discovery found count only if no node can read them.
 """
 
 from django.db.models import Q

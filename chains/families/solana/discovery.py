@@ -35,7 +35,6 @@ _MAX_DOUBTFUL = 5
 _MAX_TRAILS = 20_000
 # Nodes may index a transaction late, so the newest transactions are listed again: those of about 40 seconds.
 _SLOTS_LISTED_AGAIN = 100
-_MAX_RECENT = 500
 
 _Pairs = tuple[tuple[bytes, str], ...]
 
@@ -67,9 +66,10 @@ class _Gap:
 class _Trail:
     """The progress of one watch. All transactions were looked up, except those in `gaps` (the newest first).
 
-    `postponed` has the transactions that could not be read yet, `found` the watch's payments, and `doubtful` some of
-    the transactions that may never be readable. Searches are numbered: `served` is the number of the last search that
-    looked up a transaction of this watch.
+    `postponed` has the transactions that could not be read yet, and whether a node returned them in an unknown form.
+    `found` has the watch's payments, and `doubtful` some of the transactions in an unknown form. If `is_lossy`, a
+    transaction was forgotten before any node returned it. Searches are numbered: `served` is the number of the last
+    search that looked up a transaction of this watch.
 
     The next search lists the transactions after `anchor` again. `recent` has those that were listed.
     """
@@ -78,9 +78,10 @@ class _Trail:
     anchor: str | None = None
     recent: set[str] = field(default_factory=set)
     gaps: list[_Gap] = field(default_factory=list)
-    postponed: dict[str, None] = field(default_factory=dict)
+    postponed: dict[str, bool] = field(default_factory=dict)
     found: dict[str, None] = field(default_factory=dict)
     doubtful: dict[str, None] = field(default_factory=dict)
+    is_lossy: bool = False
     served: int = 0
 
 
@@ -146,6 +147,7 @@ class ReferenceSearch:
                 self._look_up_pages(self._older(waiting), lookups)
             self._retry_postponed(watched, lookups)
             self._at_once = lookups.at_once
+            self._restart_lossy(watched)
             while len(self._trails) > _MAX_TRAILS:
                 self._trails.popitem(last=False)
             known = [(watch, self._trails[watch]) for watch in watched if watch in self._trails]
@@ -229,7 +231,9 @@ class ReferenceSearch:
         if gap.before is None:
             trail.newest = page.entries[0].signature
             trail.anchor = _anchor(page.listed) or trail.anchor
-            trail.recent = {entry.signature for entry in page.listed}
+            # A late transaction in an open gap is compared with `recent` once the gap is closed.
+            before = trail.recent.intersection(entry.signature for entry in page.listed)
+            trail.recent = before.union(entry.signature for entry in page.entries)
             trail.gaps.insert(0, gap)
             if len(trail.gaps) > _MAX_GAPS:
                 oldest = trail.gaps.pop()
@@ -253,14 +257,21 @@ class ReferenceSearch:
                 del trail.postponed[signature]
                 self._note(watch, trail, signature, lookups)
 
+    def _restart_lossy(self, watches: Iterable[Watch]) -> None:
+        """List all transactions of a watch again if one was forgotten, once the nodes return transactions again."""
+        for watch in watches:
+            trail = self._trails.get(watch)
+            if trail is not None and trail.is_lossy:
+                unknown = sum(not has_unknown_form for has_unknown_form in trail.postponed.values())
+                if unknown < _MAX_POSTPONED // 2:
+                    del self._trails[watch]
+
     def _note(self, watch: Watch, trail: _Trail, signature: str, lookups: "_Lookups") -> None:
         """Store the result of a lookup. Postpone a transaction that can't be read."""
         facts = lookups.facts_of(signature)
         # An unreadable transaction with a sender has too many moves. No wallet makes such a payment, so ignore it.
         if facts is None or not (facts.is_readable or facts.sender):
-            _postpone(trail, signature)
-            if facts is not None:
-                _keep_doubtful(trail, signature)
+            _postpone(trail, signature, has_unknown_form=facts is not None)
             return
         trail.doubtful.pop(signature, None)
         if pays(facts, watch):
@@ -341,24 +352,19 @@ def _postpone_late(trail: _Trail, listed_again: Sequence[_Listed]) -> None:
         if trail.gaps and entry.signature == trail.gaps[0].before:
             break
         if entry.succeeded and entry.signature not in {*trail.recent, trail.newest}:
-            _postpone(trail, entry.signature)
+            _postpone(trail, entry.signature, has_unknown_form=False)
         trail.recent.add(entry.signature)
-    if len(trail.recent) > _MAX_RECENT:
-        trail.recent = {entry.signature for entry in listed_again}
+    trail.recent.intersection_update(entry.signature for entry in listed_again)
 
 
-def _postpone(trail: _Trail, signature: str) -> None:
-    """Look the transaction up again later. If too many wait, return the oldest as one that may pay."""
-    trail.postponed[signature] = None
-    if len(trail.postponed) > _MAX_POSTPONED:
-        oldest = next(iter(trail.postponed))
-        del trail.postponed[oldest]
-        _keep_doubtful(trail, oldest)
-
-
-def _keep_doubtful(trail: _Trail, signature: str) -> None:
-    if len(trail.doubtful) < _MAX_DOUBTFUL:
+def _postpone(trail: _Trail, signature: str, *, has_unknown_form: bool) -> None:
+    """Look the transaction up again later. If too many wait, forget one, preferably one in an unknown form."""
+    trail.postponed[signature] = has_unknown_form
+    if has_unknown_form and len(trail.doubtful) < _MAX_DOUBTFUL:
         trail.doubtful[signature] = None
+    if len(trail.postponed) > _MAX_POSTPONED:
+        forgotten = max(trail.postponed, key=trail.postponed.__getitem__)  # the oldest of them
+        trail.is_lossy |= not trail.postponed.pop(forgotten)
 
 
 def _keep_found(trail: _Trail, signature: str) -> None:

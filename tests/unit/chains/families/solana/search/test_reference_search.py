@@ -172,6 +172,37 @@ def test_only_recent_transactions_are_listed_again() -> None:
     assert (late in found, old in found) == (True, False)
 
 
+def test_late_transaction_below_an_open_gap_is_found() -> None:
+    node = Node()
+    node.add(ONE, slot=100)
+    search = node.search()
+    search.run([ONE])
+    node.poison = set([node.add(ONE) for _ in range(4)][:3])
+    search.run([ONE])
+    node.poison.clear()
+    late = node.add(ONE, 5, below=5, slot=99)
+    node.add(ONE)
+    for _ in range(4):
+        found = search.run([ONE]).found
+    assert late in {signature for _, signature in found}
+
+
+@pytest.mark.parametrize("newer", [190, 205, 400])
+def test_outage_among_much_junk_hides_no_payment(newer: int) -> None:
+    node = Node()
+    silent = [node.add(ONE) for _ in range(60)]
+    paid = node.add(ONE, 5)
+    silent += [paid, *(node.add(ONE) for _ in range(newer))]
+    node.silent = set(silent)
+    search = node.search()
+    for _ in range(6):
+        assert search.run([ONE]) == ((), ())
+    node.silent.clear()
+    for _ in range(24):
+        found = search.run([ONE]).found
+    assert found == ((ONE.reference, paid),)
+
+
 def test_missing_transaction_is_retried_and_delays_no_other() -> None:
     node = Node()
     paid = node.add(ONE, 5)
