@@ -27,22 +27,23 @@ logger = logging.getLogger(__name__)
 KEPT = timedelta(hours=24)
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=1)
+_BATCH = 5
 MAILS = Queue(model=Mail, due="next_attempt_at", owner="merchant_id")
 
 Send = Callable[..., object]
 
 
 def send_due(*, now: Callable[[], datetime] = timezone.now, send: Send = mail.send) -> int:
-    """Send the e-mail that is due first. Return how many were due: 0 or 1."""
-    # EMAIL_TIMEOUT limits each wait for the server, not the whole e-mail. A slow e-mail can take as long as a lease is
-    # renewed. So an e-mail shares its lease with no other.
-    lease = MAILS.claim(now(), 1)
-    with leases.kept(lease):
-        for row in Mail.objects.filter(pk__in=lease.keys):
-            if lease.holds(row.pk):
+    """Send some due e-mails. Merchants take turns. Return how many were due."""
+    keys = MAILS.pick(now(), _BATCH)
+    for key in keys:
+        # EMAIL_TIMEOUT limits each wait for the server, not the whole e-mail. A slow e-mail can take as long as a lease
+        # is renewed. So each e-mail has a lease of its own.
+        lease = MAILS.lease(now(), [key])
+        with leases.kept(lease):
+            for row in Mail.objects.filter(pk__in=lease.keys):
                 _send_one(row, lease, now(), send)
-                lease.end(row.pk)
-    return len(lease.keys)
+    return len(keys)
 
 
 def _send_one(row: Mail, lease: Lease, now: datetime, send: Send) -> None:
