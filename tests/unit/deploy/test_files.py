@@ -239,7 +239,8 @@ def test_release_waits_for_the_database_before_it_migrates(tmp_path: Path) -> No
     text = (DEPLOY / "systemd/quittance-release.service").read_text()
     (after,) = re.findall(r"^After=(.+)$", text, re.MULTILINE)
     assert {"postgresql.service", "redis-server.service"} <= set(after.split())
-    (command,) = re.findall(r"^ExecStartPre=(.+)$", text, re.MULTILINE)
+    check, command = re.findall(r"^ExecStartPre=(.+)$", text, re.MULTILINE)
+    assert check == "/opt/quittance/.venv/bin/python manage.py check"
     # The stub fails as long as the database is down: two times.
     python = tmp_path / "python"
     python.write_text(
@@ -255,7 +256,7 @@ def test_release_waits_for_the_database_before_it_migrates(tmp_path: Path) -> No
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not on this machine")
 def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     for file in DEPLOY.glob("systemd/*"):
-        text = re.sub(r"^ExecStart=.*$", "ExecStart=/bin/true", file.read_text(), flags=re.MULTILINE)
+        text = re.sub(r"^(ExecStart(Pre)?)=.*$", r"\1=/bin/true", file.read_text(), flags=re.MULTILINE)
         (tmp_path / file.name).write_text(text)
     files = sorted(map(str, tmp_path.iterdir()))
     done = subprocess.run(["systemd-analyze", "verify", *files], capture_output=True, text=True)
