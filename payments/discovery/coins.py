@@ -270,7 +270,13 @@ def _record(
     the waiting one met, the waiting one is recorded at once. This happens at most once for each limit.
     """
     waiting, unknown = _waiting_readings(client, ranges)
-    ranges = [each for each in ranges if each.row.pk not in unknown]
+    ranges = [
+        _searched_again(each, sums)
+        if each.row.waiting_block is not None and each.row.pk not in waiting
+        else each
+        for each in ranges
+        if each.row.pk not in unknown
+    ]
     keys = [each.row.pk for each in ranges]
     requests = PaymentRequest.objects.only("expires_at", "price").in_bulk(keys)
     counts = found_payments(keys)
@@ -302,9 +308,10 @@ def _record(
         fixed = earlier if next_group(row.grouped_at, now) <= now else None
         for reading in arrivals.get(row.pk, [each.seen]):
             if earlier is not None and is_later(row, reading, earlier):
-                known = max(known, earlier.received)
-                count += record_reading(row.pk, earlier)
-                earlier = None
+                if not record_reading(row.pk, earlier):
+                    break  # An open payment may be the waiting coin. It is checked first.
+                known, earlier = max(known, earlier.received), None
+                count += 1
             if waits(row, reading.received - known):
                 earlier = reading if earlier is None or earlier is not fixed else earlier
                 continue
@@ -314,6 +321,11 @@ def _record(
                 count += 1
         _store(row, _waiting(earlier))
     return count
+
+
+def _searched_again(each: Range, sums: Mapping[UUID, int]) -> Range:
+    """Search again for a waiting arrival whose block was removed. Its coin may be in another block by now."""
+    return replace(each, before=sums.get(each.row.pk, 0), low=each.since - 1)
 
 
 def _waiting_readings(

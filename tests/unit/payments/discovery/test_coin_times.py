@@ -94,6 +94,17 @@ def test_late_dust_makes_no_waiting_coin_late(request_: PaymentRequest, nodes: C
     assert found() == [(in_time, DUST), (late, DUST)]
 
 
+def test_waiting_coin_of_a_replaced_block_stays_in_time(request_: PaymentRequest, nodes: CoinChain) -> None:
+    clock = Clock()
+    in_time = pay(nodes, request_, DUST)
+    search(nodes, clock)
+    nodes.forks[in_time] += 1
+    end_price(nodes, in_time)
+    late = pay(nodes, request_, DUST)
+    assert search(nodes, clock) == 1
+    assert (found(), DepositAddress.objects.get().waiting_block) == ([(in_time, DUST)], late)
+
+
 def test_late_coin_does_not_include_waiting_coin(request_: PaymentRequest, nodes: CoinChain) -> None:
     clock = Clock()
     in_time = pay(nodes, request_, DUST)
