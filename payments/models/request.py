@@ -58,8 +58,7 @@ class PaymentRequest(models.Model):
     The amount that was paid:
 
     - `amount_paid` is the sum of all credited payments. Only `payments.verification.storing` writes it.
-    - `amount_reorged` is the part of `amount_paid` that reorganisations took: payments that are flagged `reorged`, and
-      what is missing if the merchant accepted a transaction that pays less than before.
+    - `amount_reorged` is the part of `amount_paid` whose payments are flagged `reorged`.
     - `net` is `amount_paid` less refunds and reorganised payments. Completion, the remaining amount, routes, pages
       and events use it.
 
@@ -255,12 +254,17 @@ class PaymentRequest(models.Model):
         return int(simulated.aggregate(total=Sum("amount_received"))["total"] or 0)
 
     @property
+    def amount_counted(self) -> int:
+        """The paid amount without reversed payments and without `amount_uncounted`."""
+        return self.amount_paid - self.amount_reorged - self.amount_uncounted
+
+    @property
     def net(self) -> int:
-        """The paid amount minus refunds, reversed payments and `amount_uncounted`. It can be negative.
+        """The counted amount minus refunds. It can be negative.
 
         Open refunds count as sent, because their transactions may be on their way.
         """
-        return self.amount_paid - self.refund_totals.taken - self.amount_reorged - self.amount_uncounted
+        return self.amount_counted - self.refund_totals.taken
 
     @property
     def is_paid_in_full(self) -> bool:
@@ -280,7 +284,7 @@ class PaymentRequest(models.Model):
     @property
     def paid_beyond(self) -> int:
         """The amount paid beyond the requested amount, before refunds."""
-        return max(self.amount_paid - self.amount_reorged - self.amount, 0)
+        return max(self.amount_counted - self.amount, 0)
 
     @property
     def can_be_accepted(self) -> bool:

@@ -11,6 +11,7 @@ from django.db.models import Sum
 
 from payments.models import Payment, PaymentRequest
 from payments.requests.events import has_succeeded
+from payments.staging import has_sandbox
 from webhooks.event_types import EventType
 
 Status = PaymentRequest.Status
@@ -72,9 +73,10 @@ def _paid_in_time(request: PaymentRequest, *, had_payments: bool) -> int:
     late = request.payments.filter(
         status=Payment.Status.COMPLETED, after_price=True, accepted_by="", reorged=False
     )
+    if not has_sandbox():
+        late = late.filter(is_simulated=False)
     late_amount = late.aggregate(total=Sum("amount_received"))["total"] or 0
-    counted = request.amount_paid - request.amount_reorged - request.amount_uncounted
-    return min(request.net, counted - late_amount)
+    return min(request.net, request.amount_counted - late_amount)
 
 
 def credit_columns(request: PaymentRequest, event_type: EventType, now: datetime) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def pays_what_was_removed(authorization: Authorization, request: PaymentRequest)
     payment = authorization.payment
     if payment is None or payment.status != Payment.Status.COMPLETED or not payment.reorged:
         return False
-    return request.amount_paid - request.amount_reorged + authorization.amount <= request.amount
+    return request.amount_counted + authorization.amount <= request.amount
 
 
 def settle_cost(authorization: Authorization) -> None:

@@ -43,16 +43,22 @@ def credit_real(request: PaymentRequest, amount: int) -> str:
     return event.value
 
 
-def test_simulated_late_payment_is_not_accepted(api: Api, request_in: Make, settings: LazySettings) -> None:
-    request = request_in("expired")
+def pay_late(api: Api, request: PaymentRequest) -> str:
+    """Simulate a payment after the request's price. Return its id."""
     request.price = {"currency": "EUR", "amount": "9.10"}
     request.rate = {"value": "0.91", "currency": "EUR", "token": "USDC", "sources": [], "observed_at": ""}
     request.expires_at = timezone.now() - timedelta(hours=1)
     request.save()
     (payment,) = simulate(api, request, "paid_late")["payments"]
+    return str(payment["id"])
+
+
+def test_simulated_late_payment_is_not_accepted(api: Api, request_in: Make, settings: LazySettings) -> None:
+    request = request_in("expired")
+    payment = pay_late(api, request)
     events = recorded_events()
     settings.ENVIRONMENT = "production"
-    url = f"/api/payment-requests/{request.pk}/payments/{payment['id']}/accept"
+    url = f"/api/payment-requests/{request.pk}/payments/{payment}/accept"
     response = api.post(url, {"reason": "It is fine."})
     assert (response.status_code, response.json()["error"]["code"]) == (409, "payment_not_retryable")
     request.refresh_from_db()
@@ -61,6 +67,17 @@ def test_simulated_late_payment_is_not_accepted(api: Api, request_in: Make, sett
     assert api.post(url, {"reason": "It is fine."}).status_code == 200
     request.refresh_from_db()
     assert request.status == "completed"
+
+
+def test_simulated_late_payment_takes_nothing_from_real_money(
+    api: Api, request_in: Make, settings: LazySettings
+) -> None:
+    request = request_in("expired")
+    pay_late(api, request)
+    settings.ENVIRONMENT = "production"
+    now = PaymentRequest.objects.get(pk=request.pk)
+    assert credit_real(now, AMOUNT) == "payment.succeeded"
+    assert (now.net, now.paid_beyond) == (AMOUNT, 0)
 
 
 def test_real_rest_does_not_complete_a_simulated_half(
