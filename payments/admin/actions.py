@@ -23,12 +23,7 @@ from payments.refunds.reading import now, with_request
 from payments.refunds.services import cancel_refund, create_refund, refundable
 from payments.requests.lifecycle import cancel_request, lock_request
 from payments.submission.hashes import retry_payment
-from payments.submission.merchant_acceptance import (
-    accept_payment,
-    awaits_acceptance,
-    is_acceptable,
-    is_too_small,
-)
+from payments.submission.merchant_acceptance import accept_payment, awaits_acceptance, is_acceptable
 from payments.submission.rechecking import Recheck, check_now
 
 _CANCELLABLE = (Refund.Status.REQUIRES_ADDRESS, Refund.Status.READY, Refund.Status.FAILED)
@@ -141,19 +136,14 @@ class Accept(PaymentAction):
         return "Accept as payment"
 
     def is_offered(self, row: Payment) -> bool:
-        """Offer the action in three cases: nothing links the transaction to the request; the request is paid in full
-        but not completed; or a reorganisation made the payment too small.
+        """Offer the action in two cases: nothing links the transaction to the request, or the request is paid in full
+        but not completed.
         """
         return is_acceptable(row)
 
     def explanation(self, row: Payment) -> str:
         if awaits_acceptance(row):
             return _late_explanation(row)
-        if is_too_small(row):
-            return (
-                f"{row.status_detail} If you accept, the payment counts again with this amount. The request stays "
-                "completed."
-            )
         arrived = f"{in_token(row.amount, row.token)} arrived from {row.from_address}. " if row.amount else ""
         failure = row.failure_message or "Nothing links this transaction to the request."
         return (
@@ -162,10 +152,8 @@ class Accept(PaymentAction):
         )
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
-        reason, failure, was_too_small = answer["reason"], row.failure_code, is_too_small(row)
+        reason, failure = answer["reason"], row.failure_code
         accepted = accept_payment(row, reason=reason, actor=actor)
-        if was_too_small:
-            return f"Accepted by hand: {reason}", f"{row} is accepted, and is being checked again."
         if not failure:
             return f"Accepted by hand: {reason}", f"{row.request} is completed."
         return (

@@ -20,9 +20,7 @@ class Lookup(models.Model):
 
     A payment of native coin at a deposit address is looked up by the address's balance instead. The lookup of such
     a payment has `address:sequence` in place of a hash. `received` is the total, in base units, that the address
-    had received by the block with `block_number` and `block_hash`. For any other payment, `received` is null, unless
-    the payment is `reorged` and its transaction is in the chain again, but pays too little for the completed request:
-    `received` is then the amount that it pays now.
+    had received by the block with `block_number` and `block_hash`.
 
     Due work:
 

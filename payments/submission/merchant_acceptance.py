@@ -1,26 +1,20 @@
-"""Let the merchant accept an unbound transaction, the last payment of a request that is paid in full, or a payment
-that a reorganisation made smaller.
+"""Let the merchant accept an unbound transaction, or the last payment of a request that is paid in full.
 
 A request that is paid in full is usually completed automatically. There are two exceptions: the payment came after
 the price had expired, or a refund was created before the payment came and was cancelled or failed later.
-
-After a reorganisation, a transaction may pay less than before. If its request was completed and would then be paid only
-in part, the payment stays `reorged` until the merchant accepts it.
 """
-
-from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
 from merchants.recipients import is_listed
-from payments.models import FailureCode, Lookup, Payment, PaymentRequest, delivery_of
+from payments.models import FailureCode, Payment, PaymentRequest, delivery_of
 from payments.models.payment import ACCEPTABLE_FAILURES
 from payments.requests import events
 from payments.requests.crediting import completion_columns
 from payments.requests.lifecycle import lock_request
-from payments.requests.transitions import move_request, note
+from payments.requests.transitions import move_request
 from payments.verification.reopening import reopen
 
 
@@ -30,7 +24,7 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
     If the payment is credited and its request is paid in full but not completed, the request is completed. Any other
     credited or accepted payment doesn't change. An unbound payment is verified again, without the check of its
     binding. All other checks apply, and its transfers are consumed. The payment counts as paid at the time of the
-    acceptance. A `reorged` payment that pays too little now counts again once its transaction is checked again.
+    acceptance.
 
     Raises ApiError:
 
@@ -46,9 +40,6 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
         payment.request = request
         if awaits_acceptance(payment):
             _complete_request(request, payment, reason=reason, actor=actor)
-            return payment
-        if is_too_small(payment):
-            _accept_less(payment, reason=reason, actor=actor)
             return payment
         if payment.accepted_by and payment.status != Payment.Status.FAILED:
             return payment
@@ -73,38 +64,13 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
 def _complete_request(request: PaymentRequest, payment: Payment, *, reason: str, actor: str) -> None:
     """Complete the request, which must be locked and paid in full."""
     now = timezone.now()
-    _store_acceptance(payment, reason=reason, actor=actor, now=now)
+    payment.accepted_by, payment.accepted_reason, payment.accepted_at = actor, reason, now
+    payment.save(update_fields=["accepted_by", "accepted_reason", "accepted_at"])
     columns = completion_columns(request, now, now)
     if move_request(
         request, PaymentRequest.Status.COMPLETED, actor=actor, reason=f"accepted: {reason}", **columns
     ):
         events.record_succeeded(request, payment)
-
-
-def _accept_less(payment: Payment, *, reason: str, actor: str) -> None:
-    """Credit what the payment's transaction pays now, at the next check. The request must be locked."""
-    now = timezone.now()
-    _store_acceptance(payment, reason=reason, actor=actor, now=now)
-    note(payment, f"accepted: {reason}"[:500], actor=actor)
-    Lookup.objects.filter(pk=_deciding(payment).pk).update(finality_check_at=now)
-
-
-def _store_acceptance(payment: Payment, *, reason: str, actor: str, now: datetime) -> None:
-    payment.accepted_by, payment.accepted_reason, payment.accepted_at = actor, reason, now
-    payment.save(update_fields=["accepted_by", "accepted_reason", "accepted_at"])
-
-
-def _deciding(payment: Payment) -> Lookup:
-    """Return the lookup of the transaction that pays."""
-    return delivery_of(payment) or payment.lookup
-
-
-def is_too_small(payment: Payment) -> bool:
-    """Whether a reorganised payment is in the chain again, but pays too little for its completed request."""
-    if not payment.reorged or payment.request.status != PaymentRequest.Status.COMPLETED:
-        return False
-    lookup = _deciding(payment)
-    return lookup.received is not None and not lookup.is_difference
 
 
 def awaits_acceptance(payment: Payment) -> bool:
@@ -117,8 +83,8 @@ def _is_credited(payment: Payment) -> bool:
 
 
 def is_acceptable(payment: Payment) -> bool:
-    """Whether the merchant's acceptance can complete the payment or its request, or make the payment count again."""
-    return _lacks_binding(payment) or awaits_acceptance(payment) or is_too_small(payment)
+    """Whether the merchant's acceptance can complete the payment or its request."""
+    return _lacks_binding(payment) or awaits_acceptance(payment)
 
 
 def _lacks_binding(payment: Payment) -> bool:
@@ -133,7 +99,7 @@ def _require_not_refunded(request: PaymentRequest, payment: Payment) -> None:
     """Raise ApiError if the request would be paid in full without its refunds, or with what was simulated."""
     before_refunds = request.amount_paid - request.amount_reorged
     if request.is_completable and _is_credited(payment) and before_refunds >= request.amount:
-        if before_refunds - request.amount_uncounted < request.amount:
+        if request.amount_counted < request.amount:
             message = (
                 "The sandbox simulated a part of what was paid. Outside staging, that part doesn't count."
             )

@@ -18,10 +18,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet, Sum
+from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
-from chains.client import ChainClient, ChainError, Head, Snapshot, TransactionFacts, Transfer
+from chains.client import ChainClient, ChainError, Head, Snapshot, TransactionFacts
 from chains.families import get_client
 from chains.lookup import token_by_id
 from chains.models import Chain
@@ -227,17 +227,13 @@ def _credit_again(
     """The payment follows another transaction now, or its own transaction pays otherwise: replace its credit. Return
     False if the transaction doesn't pay, or is not deep enough.
 
-    If a completed request would then be paid only in part, the merchant must have accepted the payment after the
-    transaction was mined again.
+    A completed request stays paid in full: if the transaction pays too little for it, the payment stays `reorged`.
     """
-    if lookup.is_difference:
+    if lookup.is_difference or facts is None or facts.block is None or not finality.is_reached(facts, head):
         return False
-    block = facts.block if facts is not None and finality.is_reached(facts, head) else None
-    transfers: Sequence[Transfer] = ()
-    if block is not None:
-        transfers = paying_transfers(lookup, Snapshot(head, {lookup.transaction_hash: facts}), finality)
-    if facts is not None and _still_pays(lookup, facts) and _sum(transfers) < _credited(lookup).total():
-        transfers = ()  # All that was credited is still there. Evidence that came later doesn't reduce it.
+    transfers = paying_transfers(lookup, Snapshot(head, {lookup.transaction_hash: facts}), finality)
+    if _still_pays(lookup, facts) and sum(each.amount for each in transfers) < _credited(lookup).total():
+        return False  # All that was credited is still there. Evidence that came later doesn't reduce it.
     held = _held([lookup], claim_id)
     with transaction.atomic():
         request = lock_request(lookup.payment.request_id)
@@ -245,11 +241,10 @@ def _credit_again(
         if not (current.reorged and held.select_for_update(no_key=True).exists()):
             return False
         columns = {} if lookup.is_delivery else sender_columns(current, facts)
-        is_accepted = block is not None and (current.accepted_at or block.time) > block.time
-        if not replace_credit(request, lookup, transfers, columns, accepts_less=is_accepted):
+        if not replace_credit(request, lookup, transfers, columns):
             return False
         current.refresh_from_db()
-        clear_reorged(current, held, finality_check_at=now + PAUSE, **block_columns(block))
+        clear_reorged(current, held, finality_check_at=now + PAUSE, **block_columns(facts.block))
     logger.warning("payment %s was paid again, by %s", current.pk, lookup.transaction_hash)
     return True
 
@@ -279,10 +274,6 @@ def _credited(lookup: Lookup) -> Counter[str]:
     return Counter({slot: int(amount) for slot, amount in own.values_list("slot", "amount")})
 
 
-def _sum(transfers: Sequence[Transfer]) -> int:
-    return sum(transfer.amount for transfer in transfers)
-
-
 def _moved(lookup: Lookup, facts: TransactionFacts) -> dict[str, int]:
     """Return the amounts that reached the request's addresses in its token, by slot.
 
@@ -295,11 +286,9 @@ def _moved(lookup: Lookup, facts: TransactionFacts) -> dict[str, int]:
 
 
 def _pays_the_same(lookup: Lookup, facts: TransactionFacts) -> bool:
-    """Whether the mined transaction transfers exactly what was credited, and was not found to pay less before."""
+    """Whether the mined transaction transfers exactly what was credited."""
     moved = _moved(lookup, facts)
-    is_marked = lookup.received is not None and not lookup.is_difference
-    is_same = all(moved.get(slot) == amount for slot, amount in _credited(lookup).items())
-    return facts.succeeded and is_same and not is_marked
+    return facts.succeeded and all(moved.get(slot) == amount for slot, amount in _credited(lookup).items())
 
 
 def _still_pays(lookup: Lookup, facts: TransactionFacts) -> bool:
@@ -402,12 +391,8 @@ def _set_reorged(request: PaymentRequest, payment: Payment, now: datetime, *, re
     if not unchanged.update(reorged=reorged):
         return False
     # Compute the whole sum. Don't add to it: a worker of the previous release may have set a flag without adding.
-    sums = request.payments.filter(status=Payment.Status.COMPLETED).aggregate(
-        lost=Sum("amount_received", filter=Q(reorged=True)), credited=Sum("amount_received")
-    )
-    # If the merchant accepted a transaction that pays less than before, `amount_paid` still has the difference.
-    missing = max(request.amount_paid - int(sums["credited"] or 0), 0)
-    request.amount_reorged = int(sums["lost"] or 0) + missing
+    lost = request.payments.filter(status=Payment.Status.COMPLETED, reorged=True)
+    request.amount_reorged = lost.aggregate(total=Sum("amount_received"))["total"] or 0
     PaymentRequest.objects.filter(pk=request.pk).update(amount_reorged=request.amount_reorged)
     payment.reorged = reorged
     reason = "its block was reorganised away" if reorged else "its transaction is in the chain again"

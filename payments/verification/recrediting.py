@@ -8,7 +8,6 @@ from typing import Any
 
 from django.db.models import Q, Sum
 
-from chains.amounts import display_amount
 from chains.client import Snapshot, Transfer
 from payments.evaluation.verdicts import Finality, Paid, evaluate
 from payments.models import ConsumedTransfer, Lookup, Payment, PaymentRequest
@@ -42,13 +41,10 @@ def replace_credit(
     lookup: Lookup,
     transfers: Sequence[Transfer],
     columns: dict[str, Any] | None = None,
-    *,
-    accepts_less: bool = False,
 ) -> bool:
     """Credit these transfers in place of the removed ones. Write the `columns` to the payment. Return False and
-    credit nothing if they can't be credited.
+    change nothing if they can't be credited.
 
-    A completed request that would then be paid only in part needs the merchant's acceptance (`accepts_less`).
     The request must be locked, and the payment must be `reorged`.
     """
     payment = Payment.objects.get(pk=lookup.payment_id)
@@ -58,15 +54,12 @@ def replace_credit(
     own = Q() if is_uncredited(lookup) else Q(transaction_hash=lookup.credit_key)
     replaced, beside = credited.filter(own), credited.exclude(own) if own else credited.none()
     received = credit.received + int(beside.aggregate(total=Sum("amount"))["total"] or 0)
-    others = request.payments.filter(status=Payment.Status.COMPLETED).exclude(pk=payment.pk)
-    paid = received + int(others.aggregate(total=Sum("amount_received"))["total"] or 0)
-    is_completed = request.status == PaymentRequest.Status.COMPLETED
-    is_short = credit.received > 0 and is_completed and paid < request.amount and not accepts_less
-    mark_short(request, lookup, received if is_short else None)
-    if is_short:
-        # A completed request must stay paid in full. So the payment stays `reorged` until the merchant accepts it.
+    paid = request.amount_paid + received - (payment.amount_received or 0)
+    if not credit.received:
+        return False
+    if request.status == PaymentRequest.Status.COMPLETED and paid < request.amount:
+        # A completed request must stay paid in full. So the payment stays `reorged`.
         logger.error("payment %s was paid again, by %s, but with less", payment.pk, lookup.transaction_hash)
-    if is_short or not credit.received:
         return False
     # Release the first transfers, which have paid nothing.
     replaced.delete()
@@ -79,31 +72,5 @@ def replace_credit(
         changed["value"] = revalued(payment, received)
         note_late_values([payment])
     Payment.objects.filter(pk=payment.pk).update(**changed, **(columns or {}))
-    # `amount_paid` of a completed request is at least its amount. `amount_reorged` has what a reorganisation took.
-    gross = max(paid, request.amount) if is_completed else paid
-    PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=gross)
+    PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=paid)
     return True
-
-
-def mark_short(request: PaymentRequest, lookup: Lookup, received: int | None) -> None:
-    """Store what the lookup's transaction pays now, if that is too little for the completed request. None means that
-    there is nothing to accept.
-
-    The request must be locked. A new delivery under another hash has no row yet, so nothing is stored for it.
-    """
-    if lookup.is_difference:
-        return
-    rows = Lookup.objects.filter(pk=lookup.pk, transaction_hash=lookup.transaction_hash)
-    before = rows.values_list("received", flat=True).first()
-    if before == received:
-        return
-    rows.update(received=received)
-    payment = Payment.objects.get(pk=lookup.payment_id)
-    detail = verified_detail(payment, request, payment.amount_received or 0, after_price=payment.after_price)
-    if received is not None:
-        shown = display_amount(received, request.token.decimals)
-        detail = (
-            f"A reorganisation changed the transaction, which now pays {shown} {request.token.symbol}. That is less "
-            "than requested, so the merchant decides whether to accept it."
-        )
-    Payment.objects.filter(pk=payment.pk).update(status_detail=detail)

@@ -10,11 +10,8 @@ import pytest
 from django.utils import timezone
 
 from chains.client import Transfer
-from config.api.errors import ApiError
 from payments.models import ConsumedTransfer, LateValue, Payment, PaymentRequest
-from payments.refunds.services import refundable
 from payments.submission.hashes import submit_hash
-from payments.submission.merchant_acceptance import accept_payment, is_acceptable
 from payments.verification.finality import CHECKS_BEFORE_ALERT
 from tests.support.payments.rows import change, new_payment
 from tests.support.payments.scripted_nodes import ScriptedNodes, mined, transfer_to
@@ -111,46 +108,19 @@ def test_payment_that_comes_back_with_more_is_credited_in_full(nodes: Nodes, pay
     assert state(payment) == (False, 1005, 1005, 1005)
 
 
-def test_less_than_requested_waits_for_the_merchant(nodes: Nodes, payment: Payment) -> None:
+def test_completed_request_is_not_credited_with_too_little(nodes: Nodes, payment: Payment) -> None:
     nodes.reorganise(transfer_to(payment.request, 999))
     assert state(payment) == (True, FIRST, FIRST, 0)
     assert credits() == [("3", FIRST)]
-    assert "now pays 0.000999 USDC" in payment.status_detail
-    assert is_acceptable(payment)
-    accept_payment(payment, reason="delivered already", actor="merchant")
+    nodes.reorganise(transfer_to(payment.request, 1001), checks=1)
+    assert state(payment) == (False, 1001, 1001, 1001)
+
+
+def test_earlier_acceptance_does_not_cover_a_smaller_amount(nodes: Nodes, payment: Payment) -> None:
+    change(payment, accepted_by="m", accepted_at=timezone.now())
+    nodes.reorganise(transfer_to(payment.request, 1), checks=CHECKS + 1)
     assert state(payment) == (True, FIRST, FIRST, 0)
-    nodes.check()
-    assert state(payment) == (False, 999, ASKED, 999)
-    assert (payment.request.status, payment.request.amount_reorged) == ("completed", 1)
-    assert refundable(payment.request).left == 999
-    assert credits() == [("3", 999)]
-    assert not is_acceptable(payment)
-
-
-def test_accepted_smaller_payment_can_be_removed_again(nodes: Nodes, payment: Payment) -> None:
-    nodes.reorganise(transfer_to(payment.request, 999))
-    accept_payment(payment, reason="delivered already", actor="merchant")
-    nodes.check()
-    nodes.has()
-    nodes.check(CHECKS)
-    assert state(payment)[::3] == (True, 0)
-    nodes.reorganise(transfer_to(payment.request, FIRST), checks=1)
-    assert state(payment) == (False, FIRST, FIRST, FIRST)
-
-
-def test_smaller_payment_that_vanishes_can_not_be_accepted(nodes: Nodes, payment: Payment) -> None:
-    nodes.reorganise(transfer_to(payment.request, 999))
-    nodes.has()
-    nodes.check()
-    assert state(payment) == (True, FIRST, FIRST, 0)
-    assert not is_acceptable(payment)
-    with pytest.raises(ApiError):
-        accept_payment(payment, reason="delivered already", actor="merchant")
-    payment.refresh_from_db()
-    assert (payment.accepted_by, payment.status_detail) == (
-        "",
-        "Verified on the chain; 0.000002 USDC more than requested.",
-    )
+    assert credits() == [("3", FIRST)]
 
 
 def test_part_payment_is_credited_with_less(request_for: Make, nodes: Nodes) -> None:
@@ -165,7 +135,6 @@ def test_transaction_that_pays_nothing_stays_reorged(nodes: Nodes, payment: Paym
     nodes.reorganise(replace(other_token, references=()))
     assert state(payment) == (True, FIRST, FIRST, 0)
     assert credits() == [("3", FIRST)]
-    assert not is_acceptable(payment)
 
 
 def test_credits_of_other_transactions_stay(nodes: Nodes, payment: Payment) -> None:
