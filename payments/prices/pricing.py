@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from chains.amounts import largest_amount
-from chains.switches import Feature, require_on
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import required_timestamp
 from payments.prices.rates import current_rate
@@ -19,7 +18,6 @@ def with_amount(order: NewRequest) -> NewRequest:
     """
     if order.price is None:
         return order
-    require_on(Feature.PRICES)
     rate = current_rate(order.token, order.price.currency)
     amount = token_amount(order.price.amount, rate.exact, order.token.decimals)
     if amount > largest_amount(order.token):

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from chains.models import Token
+from chains.switches import Feature, require_on
 from config.api.errors import ApiError, ErrorCode
 from payments.models import AcceptedRate
 from payments.prices.currencies import USD, require_listed
@@ -49,10 +50,11 @@ class Rate:
 
 
 def current_rate(token: Token, currency: str) -> Rate:
-    """Query the sources for the current rate of a token in a currency. If they don't agree, raises ApiError
-    `rate_unavailable`. If the token has no price, or fewer than two independent sources list the currency, raises
-    ApiError `parameter_invalid`.
+    """Query the sources for the current rate of a token in a currency. If they don't agree, or prices are switched off,
+    raises ApiError `rate_unavailable`. If the token has no price, or fewer than two independent sources list the
+    currency, raises ApiError `parameter_invalid`.
     """
+    require_on(Feature.PRICES)
     if not token.price_as:
         message = f"{token.symbol} has no price here. Send an amount of it instead."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "price")

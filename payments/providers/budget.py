@@ -76,15 +76,18 @@ class Circuit:
         self._failures = 0
         self._cooldown_until = 0.0
 
+    def require_closed(self) -> None:
+        """Raise ProviderDown during a cooldown. Changes nothing."""
+        left = self._cooldown_until - self._clock()
+        if left > 0:
+            raise ProviderDown(f"{self._name} is in a cooldown after failures", retry_after=left)
+
     def enter(self) -> None:
-        """Raise ProviderDown during a cooldown."""
+        """Raise ProviderDown during a cooldown. After it, only this caller tries again."""
         with self._lock:
-            now = self._clock()
-            if now < self._cooldown_until:
-                left = self._cooldown_until - now
-                raise ProviderDown(f"{self._name} is in a cooldown after failures", retry_after=left)
+            self.require_closed()
             if self._cooldown_until:
-                self._cooldown_until = now + self._cooldown()
+                self._cooldown_until = self._clock() + self._cooldown()
 
     def answered(self) -> None:
         """Record that the provider responded, with any status."""

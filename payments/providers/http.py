@@ -129,6 +129,13 @@ class JsonApi:
         """POST `body` as JSON. Raises ProviderDown if there is no usable response within `seconds`."""
         return self._call("POST", path, {"json": dict(body)}, seconds, most_bytes)
 
+    def require_available(self, path: str) -> None:
+        """Raise ProviderDown if a call of this path would be refused without being made."""
+        self._circuit(path).require_closed()
+
+    def _circuit(self, path: str) -> Circuit:
+        return self._circuits.setdefault(path, Circuit(f"{self._provider} {path}"))
+
     def _call(
         self, method: str, path: str, content: Mapping[str, Any], seconds: float, most_bytes: int
     ) -> Answer:
@@ -142,7 +149,7 @@ class JsonApi:
     def _call_now(
         self, method: str, path: str, content: Mapping[str, Any], seconds: float, most_bytes: int
     ) -> Answer:
-        circuit = self._circuits.setdefault(path, Circuit(f"{self._provider} {path}"))
+        circuit = self._circuit(path)
         circuit.enter()
         try:
             response = self._answer(method, path, content, seconds, most_bytes)

@@ -42,6 +42,7 @@ _PRICE_MOVED = 1007
 _DOWN = frozenset({1000, 1001, 1005, 1006, 1008, 1009, 1010, 1012, 1013})
 _NO_ROUTE_STATUSES = frozenset({400, 404, 422})
 _PRICE_MOVED_STATUS = 409
+_QUOTE = "/quote/toAmount"
 
 
 class LifiProvider:
@@ -62,8 +63,9 @@ class LifiProvider:
         """
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)
+        self._api.require_available(_QUOTE)  # a call that isn't made must not use the quota
         spend_quote(PROVIDER, wanted.shares)
-        response = self._api.get("/quote/toAmount", self._quote_request(wanted), seconds=QUOTE_SECONDS)
+        response = self._api.get(_QUOTE, self._quote_request(wanted), seconds=QUOTE_SECONDS)
         if response.status < 300:
             return offer_from(response.body)
         raise _refusal(response)
@@ -111,8 +113,11 @@ class LifiProvider:
         }
 
     def _may_serve(self, *chain_ids: int) -> bool:
-        """Before LI.FI's list of chains is read, return True for every chain."""
-        return self._served is None or self._served[0].issuperset(chain_ids)
+        """Return True for every chain if LI.FI's list of chains is unknown or old."""
+        if self._served is None:
+            return True
+        served, until = self._served
+        return time.monotonic() >= until or served.issuperset(chain_ids)
 
     def _served_among(self, chain_ids: Sequence[int]) -> frozenset[int]:
         """Return which of these chains LI.FI serves. If LI.FI's list is unavailable, return all of them."""

@@ -29,6 +29,7 @@ from payments.providers.relay.quotes import PROVIDER, no_offer_from, offer_from
 from payments.providers.relay.status import delivered_from, status_from, tokens_from
 
 _NOT_FOUND = 404
+_QUOTE = "/quote/v2"
 _REQUEST_ID = re.compile(r"0x[0-9a-f]{64}")
 _TESTNETS = "https://api.testnets."
 
@@ -50,8 +51,9 @@ class RelayProvider:
     def quote(self, wanted: Wanted) -> Offer:
         """Request an offer. Single-chain routes are not requested, because their calls can't be decoded."""
         body = _quote_request(wanted)
+        self._api.require_available(_QUOTE)  # a call that isn't made must not use the quota
         spend_quote(self.key, wanted.shares)
-        response = self._api.post("/quote/v2", body)
+        response = self._api.post(_QUOTE, body)
         if response.status >= 400:
             raise no_offer_from(response.status, response.body)
         return offer_from(response.body, now=self._clock())

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chains.models import Token
+from chains.models import Switch, Token
+from chains.switches import Feature
 from config.api.errors import ApiError, ErrorCode
 from merchants.models import Mail, Merchant
 from payments.deposits.late_arrivals import LONGEST_DELAY, PAUSE_WITHOUT_RATE, complete_worthy
 from payments.models import Payment, PaymentRequest, Transition
 from payments.prices.late_payments import mail_merchants
-from payments.prices.rates import Rate
+from payments.prices.rates import Rate, current_rate
 from tests.support.payments.credits import PRICE, expire, pay_tenths, refund
 from tests.support.portal.payment_rows import Make
 from webhooks.models import Event
@@ -139,6 +140,17 @@ def test_missing_rate_is_queried_again_for_a_while(request_: PaymentRequest) -> 
     later = start + LONGEST_DELAY + timedelta(minutes=1)
     assert settled(request_, no_rate, lambda: later).status == "expired"
     assert Mail.objects.count() == 1
+
+
+def test_no_rate_is_used_while_prices_are_switched_off(request_: PaymentRequest) -> None:
+    Switch.objects.create(name=Feature.PRICES.value)
+    arrive(request_, 10)
+    before = PaymentRequest.objects.get(pk=request_.pk).late_price_mail_at
+    request = settled(request_, current_rate)
+    assert (request.status, Mail.objects.exists()) == ("expired", False)
+    assert request.late_price_mail_at is not None
+    assert before is not None
+    assert request.late_price_mail_at > before
 
 
 def test_rate_of_another_time_completes_nothing(request_: PaymentRequest) -> None:

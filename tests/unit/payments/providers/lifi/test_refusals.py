@@ -1,5 +1,6 @@
 """If LI.FI has no route, there is no offer, but a reason. If a call fails, that is an outage."""
 
+import time
 from typing import Any
 
 import pytest
@@ -7,7 +8,8 @@ from django.test import override_settings
 from limits import parse
 
 from payments.providers.base import NoOffer, NoOfferCode, ProviderDown
-from payments.providers.lifi.client import LifiProvider
+from payments.providers.budget import quote_quotas
+from payments.providers.lifi.client import CHAINS_KNOWN_SECONDS, LifiProvider
 from tests.loopback import Exchange, scripted
 from tests.support.routing.lifi_world import (
     ARBITRUM,
@@ -138,6 +140,26 @@ def test_each_call_counts_against_the_quota() -> None:
         with pytest.raises(ProviderDown, match="quota"):
             lifi.provider.quote(WANTED)
     assert len(lifi.asked) == 1
+
+
+def test_call_that_is_not_made_uses_no_quota() -> None:
+    limits = {"lifi": parse("5/hour")}
+    with override_settings(ROUTING_QUOTE_LIMITS=limits), answering(*[(500, {})] * 3) as lifi:
+        for _ in range(13):
+            with pytest.raises(ProviderDown, match="500|cooldown"):
+                lifi.provider.quote(WANTED)
+        assert list(quote_quotas()) == [("lifi", 5, 3)]
+    assert len(lifi.asked) == 3
+
+
+def test_old_list_of_chains_prevents_no_quote(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = {"/v1/chains": {"chains": [{"id": ARBITRUM}]}, "/v1/tokens": {"tokens": {}}}
+    with scripted(lambda exchange: exchange.reply(lists.get(exchange.path, quote())), path="/v1") as server:
+        provider = LifiProvider(server.url, KEY, "quittance")
+        provider.tokens([ARBITRUM, BASE])
+        later = time.monotonic() + CHAINS_KNOWN_SECONDS + 1
+        monkeypatch.setattr("payments.providers.lifi.client.time.monotonic", lambda: later)
+        assert provider.quote(WANTED).amount_in == 12_600_000
 
 
 def test_a_chain_that_it_is_known_not_to_serve_costs_no_quote() -> None:
