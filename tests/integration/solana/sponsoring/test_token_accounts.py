@@ -74,6 +74,7 @@ def test_account_is_opened_once_even_before_it_is_there(world: CosigningWorld) -
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "sponsoring_unavailable")
     assert Payment.objects.count() == 1
     world.work_until_decided(payment)
+    world.work_until_idle()
     later = world.work_until_decided(world.pay(second))
     assert (later.status, Authorization.objects.latest("pk").deposit) == ("completed", 0)
 
@@ -86,6 +87,7 @@ def test_transaction_that_may_not_open_an_account_is_built_again(world: Cosignin
     payment = world.pay(first)
     assert unavailable(world, route)
     world.work_until_decided(payment)
+    world.work_until_idle()
     answer = world.submit(second, route, sign(world.build(route)["transaction"], world.payer))
     later = world.work_until_decided(Payment.objects.get(pk=answer["id"]))
     assert (later.status, Authorization.objects.get(payment=later).deposit) == ("completed", 0)
