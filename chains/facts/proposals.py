@@ -1,6 +1,6 @@
 """Calls that a contract account executes later. The account's wallet returns an id for such a call."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from chains.facts.blocks import Block
@@ -37,8 +37,10 @@ class Execution:
 class ProposalSearch:
     """The executions that were found.
 
-    For each proposal without an execution, `next_blocks` has the block at which the next search begins.
+    For each proposal without an execution, `next_blocks` has the block at which the next search begins. `unreadable`
+    has the proposals for which too few nodes returned the logs of that block.
     """
 
     executions: Mapping[Proposal, Execution]
     next_blocks: Mapping[Proposal, int]
+    unreadable: Collection[Proposal] = ()

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from chains.client import ChainError, Head, Mention, Snapshot, TransactionFacts, Transfer
 from chains.rpc.json_rpc import JsonRpc
@@ -87,24 +87,52 @@ def query_items(
     Keys without an item are omitted. Raises ChainError if too few nodes sent a usable response.
     """
     needed = nodes_needed(rpc)
-    reports: list[Mapping[_Key, _Result]] = []
+    items = _query_items_until(rpc, keys, query, _agreeing)
+    return {key: reported[-1] for key, reported in items.items() if _agreeing(reported) >= needed}
+
+
+def query_enough_items(
+    rpc: JsonRpc, keys: Collection[_Key], query: Callable[[JsonRpc, Collection[_Key]], Mapping[_Key, _Result]]
+) -> dict[_Key, list[_Result]]:
+    """Return each key's items from two nodes if a quorum is required; otherwise, from one node.
+
+    A key has fewer items if too few nodes returned an item for it. Raises ChainError if too few nodes sent a usable
+    response.
+    """
+    return _query_items_until(rpc, keys, query, len)
+
+
+def _agreeing(items: Sequence[Any]) -> int:
+    """Return how many items equal the last item."""
+    return items.count(items[-1]) if items else 0
+
+
+def _query_items_until(
+    rpc: JsonRpc,
+    keys: Collection[_Key],
+    query: Callable[[JsonRpc, Collection[_Key]], Mapping[_Key, _Result]],
+    count: Callable[[list[_Result]], int],
+) -> dict[_Key, list[_Result]]:
+    """Query the nodes in turn for each key until `count(items)` reaches the quorum. Return each key's items."""
+    needed = nodes_needed(rpc)
+    items: dict[_Key, list[_Result]] = {key: [] for key in keys}
+    responses = 0
     failure: ChainError | None = None
-    agreed: dict[_Key, _Result] = {}
     for node in rpc.each():
-        left = [key for key in keys if key not in agreed]
+        left = [key for key in keys if count(items[key]) < needed]
         if not left:
-            return agreed
+            return items
         try:
-            reports.append(query(node, left))
+            reported = query(node, left)
         except ChainError as error:
             failure = error
             continue
-        for key, item in reports[-1].items():
-            if sum(report.get(key) == item for report in reports) >= needed:
-                agreed[key] = item
-    if len(reports) < needed and keys:
+        responses += 1
+        for key, item in reported.items():
+            items[key].append(item)
+    if responses < needed and keys:
         raise failure or ChainError("too few nodes are available", retry_after=rpc.seconds_until_ready())
-    return agreed
+    return items
 
 
 def _query_until(

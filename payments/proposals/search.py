@@ -1,9 +1,9 @@
 """Wallets of contract accounts return a proposal's id, not a hash. Search for the transactions that executed
 proposals.
 
-The search begins at the block that was newest when the route was built. It ends a day after the request's end, and
-uses no retries. The id proves nothing, so the transaction that executed the proposal is verified like any payment
-(`payments.verification`).
+The search begins at the block that was newest when the route was built, and uses no retries. It ends a day after the
+request's end, or two days after it if the nodes don't return the logs. The id proves nothing, so the transaction that
+executed the proposal is verified like any payment (`payments.verification`).
 """
 
 import logging
@@ -51,6 +51,8 @@ LONGEST_PAUSE = timedelta(seconds=60)
 _PART_OF_AGE = 20
 _PAUSE_AFTER_FAILURE = timedelta(seconds=10)
 _LONGEST_PAUSE_AFTER_FAILURE = timedelta(minutes=5)
+# If nodes don't return the logs, wait longer, because they may return them later.
+_GRACE = timedelta(days=1)
 # If no node can look up block times, assume blocks twice as fast as the catalogue says.
 _MARGIN = 2
 _NEVER_EXECUTED = (
@@ -117,6 +119,7 @@ def _search(
         executions = {each: found.executions[each] for each in own if each in found.executions}
         execution = _deciding(own, executions)
         first = own[0].first_block
+        is_unreadable = any(each in found.unreadable for each in own)
         with log_context(payment_id=lookup.payment_id, payment_request_id=lookup.payment.request_id):
             try:
                 reached = min(found.next_blocks.get(each, first) for each in own)
@@ -125,7 +128,11 @@ def _search(
                 is_decided = (
                     not lookup.payment.reorged
                     and _decide(lookup, execution, snapshot, finality, claim_id, now)
-                ) or (execution is None and reached > head and _give_up(lookup, claim_id, now))
+                ) or (
+                    execution is None
+                    and (reached > head or is_unreadable)
+                    and _give_up(lookup, claim_id, now, _GRACE if is_unreadable else timedelta())
+                )
             except Exception:
                 # The failure of one payment must not delay the others.
                 logger.exception("the execution of payment %s could not be stored", lookup.payment_id)
@@ -133,7 +140,10 @@ def _search(
         if not is_decided and failure is None:
             # Search the newest blocks again, since they may be reorganised, and nodes may index them late.
             block = max(first, min(reached, head + 1 - searched_again(chain)))
-            pause = pause_of(lookup.payment, now) if execution is not None or reached > head else timedelta()
+            is_waiting = execution is not None or reached > head or is_unreadable
+            pause = pause_of(lookup.payment, now) if is_waiting else timedelta()
+            if is_unreadable:
+                pause = max(pause, _PAUSE_AFTER_FAILURE)
             again[lookup.pk] = {"proposal_check_at": now + pause, "proposal_block": block}
             detail = AWAITED if execution is None else _FAILING
             if lookup.payment.status_detail != detail and not lookup.payment.reorged:
@@ -285,11 +295,13 @@ def _revert(payment: Payment, request: PaymentRequest, execution: Execution, now
         events.record_failed(request, payment)
 
 
-def _give_up(lookup: Lookup, claim_id: uuid.UUID, now: datetime) -> bool:
-    """Fail the payment without an event if the request ended more than a day ago. Return True if it failed."""
+def _give_up(lookup: Lookup, claim_id: uuid.UUID, now: datetime, grace: timedelta) -> bool:
+    """Fail the payment without an event if the request ended more than a day, and `grace`, ago. Return True if it
+    failed.
+    """
     request = lookup.payment.request
     ended_at = request.last_ended_at
-    if ended_at is None or now < ended_at + AFTERWARDS:
+    if ended_at is None or now < ended_at + AFTERWARDS + grace:
         return False
 
     def fail(payment: Payment, _: PaymentRequest) -> None:

@@ -420,7 +420,7 @@ class EvmClient(DepositReader):
             for each, block in search.next_blocks.items()
             if each not in found
         }
-        return ProposalSearch(found, next_blocks)
+        return ProposalSearch(found, next_blocks, search.unreadable - found.keys())
 
     def _is_right_chain(self, result: Any) -> bool:
         try:

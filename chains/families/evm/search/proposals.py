@@ -8,7 +8,7 @@ account. The logs show the candidates; `executions` returns those that a lookup 
 
 import logging
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from chains.client import ChainError, Snapshot, TransactionFacts
@@ -44,7 +44,8 @@ class Search:
     """One search for the proposals' executions up to the block `until`.
 
     `candidates` has the transactions that logged each proposal's id. `next_blocks` has the block at which the search
-    for each proposal continues.
+    for each proposal continues. `unreadable` has the proposals for which too few nodes return the logs of that block:
+    nodes may have deleted old logs.
     """
 
     def __init__(self, proposals: Sequence[Proposal], until: int) -> None:
@@ -52,41 +53,75 @@ class Search:
         self._until = until
         self.candidates: dict[Proposal, list[str]] = defaultdict(list)
         self.next_blocks = {proposal: proposal.first_block for proposal in proposals}
+        self.unreadable: set[Proposal] = set()
 
     def run(self, rpc: JsonRpc) -> None:
         """Search with one node, or with two on a chain with a quorum: a single node can't hide an execution.
 
         Raises ChainError if too few nodes respond.
         """
-        searches = quorum.query_enough(rpc, self._searched)
-        for search in searches:
-            for proposal, hashes in search.candidates.items():
-                known = self.candidates[proposal]
-                known += [hash_ for hash_ in hashes if hash_ not in known]
-        self.next_blocks = {
-            proposal: min(search.next_blocks[proposal] for search in searches) for proposal in self._proposals
+        reached = quorum.query_enough_items(rpc, self._proposals, self._searched)
+        needed = quorum.nodes_needed(rpc)
+        self.unreadable = {proposal for proposal in self._proposals if len(reached[proposal]) < needed}
+        self.next_blocks |= {
+            proposal: min(blocks) for proposal, blocks in reached.items() if proposal not in self.unreadable
         }
+        if self.unreadable:
+            first = min(proposal.first_block for proposal in self.unreadable)
+            logger.warning(
+                "the logs from block %s on, for %s proposals, are unreadable", first, len(self.unreadable)
+            )
 
-    def _searched(self, node: JsonRpc) -> "Search":
-        """Return a search that one node finished."""
-        search = Search(self._proposals, self._until)
+    def _searched(self, node: JsonRpc, proposals: Collection[Proposal]) -> dict[Proposal, int]:
+        """Search with one node, and add its candidates.
+
+        Return the next block of each proposal, except of those whose blocks the node doesn't return.
+        """
+        search = Search(list(proposals), self._until)
         search._run(node)
-        return search
+        for proposal, hashes in search.candidates.items():
+            known = self.candidates[proposal]
+            known += [hash_ for hash_ in hashes if hash_ not in known]
+        return {each: block for each, block in search.next_blocks.items() if each not in search.unreadable}
 
     def _run(self, node: JsonRpc) -> None:
         """Search in groups of proposals whose next blocks are near each other. The groups nearest to the head come
-        first.
+        first. If a group's blocks are unreadable, split the group, and continue with the others.
+
+        Raises ChainError if the node is down before it returns logs.
         """
         groups = deque(self._groups(node.log_limits.blocks.size))
+        is_working = False
         for _ in range(MAX_RANGES):
             if not groups:
                 return
             group = groups.popleft()
             first = min(self.next_blocks[each] for each in group)
-            last = self._range(node, group, first)
+            try:
+                last = self._range(node, group, first)
+            except ChainError as error:
+                if _is_down(node, self._until):
+                    if not is_working:
+                        raise
+                    logger.warning("the search for executions stopped early: %s", error)
+                    self._leave(proposal for each in (group, *groups) for proposal in each)
+                    return
+                if len(group) == 1:
+                    self._leave(group)
+                else:
+                    # Only the far blocks may be unreadable, so search the nearer half first.
+                    middle = len(group) // 2
+                    groups.appendleft(group[:middle])
+                    groups.append(group[middle:])
+                continue
+            is_working = True
             self.next_blocks |= dict.fromkeys(group, last + 1)
             if last < self._until:
                 groups.append(group)
+
+    def _leave(self, proposals: Iterable[Proposal]) -> None:
+        """Note the proposals as unreadable, except those whose search already advanced."""
+        self.unreadable |= {each for each in proposals if self.next_blocks[each] <= each.first_block}
 
     def _groups(self, size: int) -> list[list[Proposal]]:
         groups: list[list[Proposal]] = []
@@ -141,6 +176,15 @@ class Search:
                     hashes.insert(0, event[2])
                 elif len(hashes) < MAX_CANDIDATES:
                     hashes.append(event[2])
+
+
+def _is_down(node: JsonRpc, newest: int) -> bool:
+    """Whether the node doesn't even return the logs of the newest block."""
+    try:
+        check(node, newest)
+    except ChainError:
+        return True
+    return False
 
 
 def _in_parts(node: JsonRpc, account: str, first: int, last: int) -> list[Any]:
