@@ -27,11 +27,10 @@ from config.api.errors import ApiError, ErrorCode, status_of
 from config.api.limits.public_limits import count_expensive
 from config.api.log_context import add_to_log_context
 from config.api.methods import only_read
-from merchants.recipients import recipient_problem
 from payments.links.orders import entered_amount
 from payments.links.services import with_catalogue
 from payments.models import PaymentLink
-from payments.requests.link_limits import Reason, why_closed
+from payments.requests.link_limits import Reason, why_page_closed
 from payments.staging import has_sandbox
 
 _MAX_SHOWN = 100
@@ -65,7 +64,7 @@ def link_page(request: HttpRequest, code: str) -> HttpResponse:
     link = _find(code)
     if link is None:
         return missing(request)
-    reason = _why_closed(link)
+    reason = why_page_closed(link, timezone.now())
     if reason is not None:
         return _closed(request, link, reason)
     if not is_offered(link.token):
@@ -87,13 +86,6 @@ def _find(code: str) -> PaymentLink | None:
     return with_catalogue(PaymentLink.objects.filter(code=code)).first()
 
 
-def _why_closed(link: PaymentLink) -> Reason | None:
-    reason = why_closed(link, timezone.now())
-    if reason is None and recipient_problem(link.merchant, link.chain.chain_type, link.recipient_address):
-        return Reason.INACTIVE
-    return reason
-
-
 def _create(request: HttpRequest, link: PaymentLink) -> HttpResponse:
     try:
         amount = entered_amount(link, typed(request, "amount")) if link.is_open_amount else None
@@ -108,7 +100,7 @@ def _create(request: HttpRequest, link: PaymentLink) -> HttpResponse:
     except ApiError as error:
         code = error.problems[0].code
         if code in (ErrorCode.LINK_INACTIVE, ErrorCode.RECIPIENT_NOT_ALLOWED, ErrorCode.ADDRESS_INVALID):
-            return _closed(request, link, why_closed(link, timezone.now()) or Reason.INACTIVE)
+            return _closed(request, link, why_page_closed(link, timezone.now()) or Reason.INACTIVE)
         return _form(request, link, _refusal(error))
     add_to_log_context(payment_request_id=created.pk)
     return lead_to(request, "pay", created.shortcode)

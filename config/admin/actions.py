@@ -5,6 +5,8 @@ state. If the object has changed since the form was rendered, or the action is n
 run. So a second click, an old tab or a crafted form does no harm. Each action is logged with the user and the reason.
 """
 
+import hashlib
+import json
 from contextlib import nullcontext
 from typing import Any, ClassVar
 
@@ -178,6 +180,18 @@ def action_url(row: Model, name: str) -> str:
     """Return the URL of the confirmation page of the action `name` on `row`."""
     meta = row._meta
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_{name}", args=(quote(row.pk),))
+
+
+def digested(state: object) -> str:
+    """Return a digest of `state` (JSON data) for a form's field `seen`."""
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+
+
+def out_of_date(what: str) -> forms.ValidationError:
+    """Return the error of a form that shows an old state of `what`."""
+    return forms.ValidationError(
+        f"Nothing was saved, because {what} has changed since you opened this page. Open the page again."
+    )
 
 
 def actor_of(request: HttpRequest) -> str:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
+from django.forms.models import model_to_dict
 from django.http import QueryDict
 from django.utils import timezone
 
+from config.admin.actions import digested, out_of_date
 from config.admin.cells import in_zone
 from config.admin.portal import Checkboxes, LinesField, Radios, Select, TextInput
 from config.api.serializers import has_unsafe_characters
@@ -48,6 +50,9 @@ class ChoosesMerchant(_Form):
 
 
 class MerchantForm(forms.ModelForm[Merchant]):
+    """Create a merchant, or change its settings. `seen` is a digest of the settings when the page was opened."""
+
+    seen = forms.CharField(widget=forms.HiddenInput, required=False)
     embed_origins = LinesField(
         check=parse_origin,
         required=False,
@@ -98,11 +103,25 @@ class MerchantForm(forms.ModelForm[Merchant]):
         # Earlier releases stored any language tag.
         stored = self.initial.get("default_language") or ENGLISH
         self.initial["default_language"] = closest_language(stored) or ENGLISH
+        self.initial["seen"] = self._digest_of(self.instance)
 
     def clean(self) -> dict[str, Any]:
+        """Reject a page that shows old settings. Otherwise it would restore them.
+
+        The lock makes other changes wait until this change is saved.
+        """
         cleaned = super().clean() or {}
         _reject_unsafe(self, cleaned)
+        if not self.instance._state.adding:
+            current = Merchant.objects.select_for_update(no_key=True).get(pk=self.instance.pk)
+            # Compare the instance too: it was read without the lock, and `changed_data` depends on it.
+            if not cleaned.get("seen") == self.initial["seen"] == self._digest_of(current):
+                raise out_of_date("the merchant")
         return cleaned
+
+    def _digest_of(self, merchant: Merchant) -> str:
+        """Return a digest of the settings that this form can change."""
+        return digested(model_to_dict(merchant, fields=list(self.fields)))
 
     def clean_reporting_currency(self) -> str:
         """Return the currency's code, or USD if none is chosen.
@@ -204,10 +223,7 @@ class EditKeyForm(forms.ModelForm[ApiKey]):
         _reject_unsafe(self, cleaned)
         current = ApiKey.objects.select_for_update().get(pk=self.instance.pk)
         if cleaned.get("shown_expiry") != _exact(current.expires_at):
-            raise forms.ValidationError(
-                "Nothing was saved, because the key’s expiry has changed since you opened this page. "
-                "Open the page again."
-            )
+            raise out_of_date("the key’s expiry")
         return cleaned
 
     def clean_expires_at(self) -> datetime | None:

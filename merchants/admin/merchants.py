@@ -13,13 +13,13 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from chains.models import Token
 from config.admin import portal
 from config.admin.cells import in_zone
 from merchants.admin.code_lists import CodeListPages
 from merchants.admin.contract_pages import CONTRACTS, shown_contracts
 from merchants.admin.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
 from merchants.admin.recipient_pages import RECIPIENTS, shown_recipients
+from merchants.admin.trial_call import trial_call
 from merchants.models import ApiKey, Merchant, Permission
 from merchants.services import issue_key, revoke_key, rotate_key
 from merchants.settings import note_settings
@@ -153,11 +153,15 @@ class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.M
         return (*self.readonly_fields, "name") if is_own else self.readonly_fields
 
     def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
-        """Hide the sections that need an existing merchant."""
+        """Hide the sections and the hidden field that need an existing merchant."""
+        (title, first), *others = self.fieldsets
         if obj is not None:
+            hidden = ("seen",) if self.has_change_permission(request, obj) else ()
+            first = {"fields": (*first["fields"], *hidden)}
             recipients = RECIPIENTS.section(request, obj, "recipient_list")
-            return (*self.fieldsets, recipients, CONTRACTS.section(request, obj, "contract_list"))
-        return (("New merchant", {"fields": ("name", "email")}), *self.fieldsets[1:])
+            contracts = CONTRACTS.section(request, obj, "contract_list")
+            return ((title, first), *others, recipients, contracts)
+        return (("New merchant", {"fields": ("name", "email")}), *others)
 
     def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
         with transaction.atomic():
@@ -405,26 +409,3 @@ class ApiKeyAdmin(
     def _not_there(self, request: HttpRequest, key_id: int) -> HttpResponse:
         messages.error(request, f"There is no API key {key_id}.")
         return HttpResponseRedirect(reverse("admin:merchants_apikey_changelist"))
-
-
-def trial_call(key: ApiKey) -> str:
-    """Return a shell command that tries the key.
-
-    The command makes a call that the key's permissions allow. It reads the key from the environment.
-    """
-    header = '-H "X-API-Key: $QUITTANCE_API_KEY"'
-    if Permission.CREATE_PAYMENTS in key.permissions:
-        tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
-        # A new user may run this with real money, so choose a small amount of a stablecoin if possible.
-        token = tokens.filter(tags__contains=["stablecoin"]).first() or tokens.first()
-        token_id, chain_id = (token.pk, token.chain_id) if token else (1, 1)
-        return (
-            f"curl {settings.BASE_URL}/api/payment-requests \\\n"
-            f"  {header} \\\n"
-            '  -H "Content-Type: application/json" \\\n'
-            f'  -d \'{{"amount": "0.10", "token_id": {token_id}, "chain_id": {chain_id},\n'
-            '       "recipient_address": "\'"$YOUR_WALLET"\'"}\''
-        )
-    reads_webhooks = Permission.MANAGE_WEBHOOKS in key.permissions
-    place = "webhooks" if reads_webhooks else "payment-requests/$PAYMENT_REQUEST_ID"
-    return f"curl {settings.BASE_URL}/api/{place} \\\n  {header}"

@@ -18,6 +18,7 @@ from django.db.models import Count, F, Q, QuerySet
 from chains.lookup import find_chain, find_token
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import required_timestamp
+from merchants.recipients import recipient_problem
 from payments.models import PaymentLink, PaymentRequest
 
 Status = PaymentRequest.Status
@@ -38,6 +39,8 @@ class Reason(StrEnum):
     USED_UP = "used_up"
     UNAVAILABLE = "unavailable"
     """Its token or its chain is no longer active in the catalogue."""
+    RECIPIENT = "recipient"
+    """Its recipient is not one of the merchant's allowed recipients."""
 
 
 def counted_requests(links: Collection[PaymentLink]) -> QuerySet[PaymentRequest]:
@@ -85,6 +88,17 @@ def why_closed(link: PaymentLink, now: datetime) -> Reason | None:
     return Reason.USED_UP if _is_used_up(link) else None
 
 
+def why_page_closed(link: PaymentLink, now: datetime) -> Reason | None:
+    """Return why the link's page accepts no payments now, or None. Also checks the recipient.
+
+    The API checks the recipient separately, because its error for it is `recipient_not_allowed`.
+    """
+    reason = why_closed(link, now)
+    if reason is None and recipient_problem(link.merchant, link.chain.chain_type, link.recipient_address):
+        return Reason.RECIPIENT
+    return reason
+
+
 def _is_used_up(link: PaymentLink) -> bool:
     if link.max_payments is None:
         return False
@@ -122,3 +136,5 @@ def _message(link: PaymentLink, reason: Reason) -> str:
             )
         case Reason.UNAVAILABLE:
             return "The token of this payment link is no longer active. Create a link for another token."
+        case Reason.RECIPIENT:
+            return "The recipient of this payment link is not allowed. Create a link for an allowed one."

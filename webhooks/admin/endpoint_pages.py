@@ -5,11 +5,13 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from rest_framework.exceptions import ValidationError
 
 from config.admin import portal
+from config.admin.actions import ConfirmForm, digested, out_of_date
 from config.api.errors import ApiError
 from config.api.handler import as_api_error
 from merchants.admin.fresh_code import FactorForm, is_confirmed, set_up_first
@@ -27,8 +29,11 @@ from webhooks.models import Endpoint
 CONFIGURE = "webhooks.configure_endpoint"
 
 
-class EndpointForm(forms.Form):
-    """The form has the settings of `PUT /api/webhooks`. The serializer of that call validates them."""
+class EndpointForm(ConfirmForm):
+    """The form has the settings of `PUT /api/webhooks`. The serializer of that call validates them.
+
+    `seen` is a digest of the settings when the page was opened, or an empty text if there was no endpoint.
+    """
 
     url = forms.CharField(
         label="URL",
@@ -52,7 +57,7 @@ class EndpointForm(forms.Form):
 
     def __init__(self, data: Any = None, *, endpoint: Endpoint | None) -> None:
         types = endpoint.event_types if endpoint else Endpoint().event_types
-        initial: dict[str, Any] = {"enabled_events": types}
+        initial: dict[str, Any] = {"enabled_events": types, "seen": _digest_of(endpoint)}
         if endpoint is not None:
             initial |= {"url": endpoint.url or "", "is_enabled": endpoint.is_enabled}
         super().__init__(data, initial=initial)
@@ -152,11 +157,19 @@ class EndpointPages(portal.ShowsMore):
         )
 
     def _apply(self, request: HttpRequest, merchant: Merchant, form: EndpointForm) -> bool:
-        """Validate the settings as the API does, and save them. Return False if the form has errors."""
+        """Validate the settings as the API does, and save them. Return False if the form has errors.
+
+        A page that shows old settings is an error. Otherwise it would restore them.
+        """
         body = EndpointChangeSerializer(data=form.body())
         try:
             body.is_valid(raise_exception=True)
-            configure(merchant, body.change(), request=request)
+            with transaction.atomic():
+                current = Endpoint.objects.select_for_update().filter(merchant=merchant).first()
+                if form.cleaned_data["seen"] != _digest_of(current):
+                    form.add_error(None, out_of_date("the endpoint"))
+                    return False
+                configure(merchant, body.change(), request=request)
         except (ValidationError, ApiError) as error:
             for problem in as_api_error(error).problems:
                 field = (problem.param or "").partition(".")[0].partition("[")[0]
@@ -256,6 +269,12 @@ class EndpointPages(portal.ShowsMore):
         if endpoint is None:
             raise Http404
         return endpoint
+
+
+def _digest_of(endpoint: Endpoint | None) -> str:
+    if endpoint is None:
+        return ""
+    return digested([endpoint.url, endpoint.is_enabled, sorted(endpoint.event_types)])
 
 
 def _url(endpoint: Endpoint, name: str) -> str:

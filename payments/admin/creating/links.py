@@ -21,7 +21,7 @@ from payments.admin.records import address_link
 from payments.admin.timeline import named
 from payments.links.services import change_link, with_catalogue
 from payments.models import PaymentLink
-from payments.requests.link_limits import Reason, payments_counts, why_closed
+from payments.requests.link_limits import Reason, payments_counts, why_page_closed
 
 _CHANGE = "payments.change_paymentlink"
 _WORDS = {
@@ -30,6 +30,7 @@ _WORDS = {
     Reason.EXPIRED: "expired",
     Reason.USED_UP: "used up",
     Reason.UNAVAILABLE: "token inactive",
+    Reason.RECIPIENT: "recipient not allowed",
 }
 _COLOURS = {
     "active": "success",
@@ -37,6 +38,7 @@ _COLOURS = {
     "expired": "warning",
     "used up": "warning",
     "token inactive": "danger",
+    "recipient not allowed": "danger",
 }
 
 
@@ -154,7 +156,7 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
         if link is None:
             return super().beside(request, link)
         _with_counts([link])
-        reason = why_closed(link, timezone.now())
+        reason = why_page_closed(link, timezone.now())
         return {
             **super().beside(request, link),
             "title": f"Payment link {link}",
@@ -200,7 +202,7 @@ class PaymentLinkAdmin(CreatesLinks, WithActions, Records):
 
     @admin.display(description="Status")
     def state(self, link: PaymentLink) -> str:
-        return portal.badge(_WORDS[why_closed(link, timezone.now())], _COLOURS)
+        return portal.badge(_WORDS[why_page_closed(link, timezone.now())], _COLOURS)
 
     @admin.display(description="Amount")
     def asked(self, link: PaymentLink) -> str:
@@ -237,4 +239,9 @@ def _sentence(link: PaymentLink, reason: Reason | None) -> str:
             return f"The link has reached its limit of {link.max_payments} payments. Create a new one to take more."
         case Reason.UNAVAILABLE:
             return "The link's token or chain is no longer active. Create a link for another token."
+        case Reason.RECIPIENT:
+            return (
+                "The link's wallet is not one of the merchant's allowed recipients, so its page creates no payment "
+                "requests. Allow this wallet, or create a link for an allowed one."
+            )
     return "Customers can pay with this link."

@@ -9,6 +9,7 @@ from merchants.contrast import contrast_ratio
 from merchants.models import ApiKey, AuditEntry, Merchant
 from merchants.services import issue_key
 from merchants.staff.roles import Role
+from tests.support.portal.payment_rows import asked
 from tests.support.portal.staff import Staff, signed_in
 
 ADD = "/admin/merchants/merchant/add/"
@@ -51,7 +52,8 @@ def test_a_name_is_enough(admin_client: Client, db: None) -> None:
 def test_deposit_addresses_are_switched_in_the_portal(admin_client: Client, merchant: Merchant) -> None:
     page = f"/admin/merchants/merchant/{merchant.pk}/change/"
     for value in ("on", ""):
-        assert admin_client.post(page, form(deposit_addresses=value)).status_code == 302
+        sent = form(deposit_addresses=value, **asked(admin_client, page))
+        assert admin_client.post(page, sent).status_code == 302
         merchant.refresh_from_db()
         assert merchant.deposit_addresses is (value == "on")
         assert "deposit_addresses" in AuditEntry.objects.order_by("-id")[0].detail
@@ -62,7 +64,8 @@ def test_owners_switch_sponsored_payments_in_the_portal(merchant: Merchant) -> N
     client = signed_in(Role.OWNER, merchant)
     assert "Allow payments without a network fee" in client.get(page).content.decode()
     for value in ("", "on"):
-        status = client.post(page, form(sponsored_payments=value)).status_code
+        sent = form(sponsored_payments=value, **asked(client, page))
+        status = client.post(page, sent).status_code
         merchant.refresh_from_db()
         assert (status, merchant.sponsored_payments) == (302, value == "on")
         assert "sponsored_payments" in AuditEntry.objects.order_by("-id")[0].detail
@@ -78,10 +81,10 @@ def test_former_language_is_shown_as_its_replacement(admin_client: Client, merch
 def test_a_merchant_is_changed_and_its_keys_stay(
     admin_client: Client, merchant: Merchant, api_key: tuple[ApiKey, str]
 ) -> None:
-    page = admin_client.get(f"/admin/merchants/merchant/{merchant.pk}/change/")
-    assert api_key[0].prefix in page.content.decode()
-    changed = form(name="Alice & Sons", references="", embed_origins="")
-    assert admin_client.post(f"/admin/merchants/merchant/{merchant.pk}/change/", changed).status_code == 302
+    page = f"/admin/merchants/merchant/{merchant.pk}/change/"
+    assert api_key[0].prefix in admin_client.get(page).content.decode()
+    changed = form(name="Alice & Sons", references="", embed_origins="", **asked(admin_client, page))
+    assert admin_client.post(page, changed).status_code == 302
     merchant.refresh_from_db()
     assert (merchant.name, merchant.references, merchant.embed_origins) == ("Alice & Sons", False, [])
     assert ApiKey.objects.get().merchant == merchant
@@ -139,7 +142,7 @@ def test_owner_changes_the_settings_but_not_the_name(merchant: Merchant) -> None
     page = f"/admin/merchants/merchant/{merchant.pk}/change/"
     assert olga.client.get(page).status_code == 200
     changed = form(name="Mallory's", display_name="Alice & Sons", reporting_currency="EUR")
-    assert olga.client.post(page, changed).status_code == 302
+    assert olga.client.post(page, {**changed, **asked(olga.client, page)}).status_code == 302
     merchant.refresh_from_db()
     assert (merchant.name, merchant.display_name) == ("Alice's Bakery", "Alice & Sons")
     assert (merchant.logo_url, merchant.support_email) == (changed["logo_url"], changed["support_email"])
@@ -147,8 +150,25 @@ def test_owner_changes_the_settings_but_not_the_name(merchant: Merchant) -> None
     entry = AuditEntry.objects.get(what="merchant_changed")
     assert (entry.actor, entry.merchant) == ("olga", merchant)
     assert "embed_origins" in entry.detail, "the log has room for the names of all changed settings"
-    olga.client.post(page, {**changed, "display_name": "Alice"})
+    olga.client.post(page, {**changed, "display_name": "Alice", **asked(olga.client, page)})
     assert AuditEntry.objects.filter(what="merchant_changed").latest("id").detail == "display_name: Alice"
+
+
+def test_older_tab_does_not_restore_a_merchants_settings(owner: Client, merchant: Merchant) -> None:
+    page = f"/admin/merchants/merchant/{merchant.pk}/change/"
+    older = form(accent_colour="#1f6feb", **asked(owner, page))
+    Merchant.objects.filter(pk=merchant.pk).update(references=False)
+    for sent in (older, {**older, "seen": ""}):
+        response = owner.post(page, sent)
+        assert response.status_code == 200
+        assert "Nothing was saved, because the merchant has changed" in response.content.decode()
+    (stored,) = Merchant.objects.filter(pk=merchant.pk).values()
+    merchant.references = False
+    assert stored == {name: getattr(merchant, name) for name in stored}
+    assert not AuditEntry.objects.filter(what="merchant_changed").exists()
+    owner.post(page, {**older, "references": "", **asked(owner, page)})
+    merchant.refresh_from_db()
+    assert (merchant.references, merchant.accent_colour) == (False, "#1f6feb")
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from merchants.staff.roles import Role
 from merchants.switching import switch_off
 from payments.links.services import NewLink, create_link
 from payments.models import PaymentLink, PaymentLinkChange, PaymentRequest
+from tests.support.portal.payment_rows import asked
 from tests.support.portal.staff import signed_in
 from tests.support.rates.exchanges import Exchanges
 
@@ -155,12 +156,33 @@ def test_link_with_an_open_amount_is_created_and_switched_off(finance: Client, u
     listed = finance.get("/admin/payments/paymentlink/").content.decode()
     assert "Tasting" in listed
     off = action_url(link, "switch-off")
-    (seen,) = re.findall(r'name="seen" value="([^"]*)"', finance.get(off).content.decode())
-    finance.post(off, {"seen": seen})
+    finance.post(off, asked(finance, off))
     link.refresh_from_db()
     assert link.is_active is False
     assert [change.what for change in PaymentLinkChange.objects.all()] == ["created", "deactivated"]
     assert "Copy link" not in finance.get(change_url(link)).content.decode()
+
+
+def test_link_to_a_wallet_that_is_not_allowed_is_not_shared(
+    finance: Client, usdc: Token, merchant: Merchant
+) -> None:
+    link = create_link(merchant, NewLink("Tasting", usdc, RECIPIENT, amount=5_000_000), actor="test")
+    payable, badge = "Customers can pay with this link", "recipient not allowed"
+    before = finance.get(change_url(link)).content.decode()
+    assert payable in before
+    assert "Copy link" in before
+    allow_recipients(merchant, [("evm", OTHER)], request=None)
+    page = finance.get(change_url(link))
+    text = page.content.decode()
+    assert payable not in text
+    assert "Copy link" not in text
+    assert "not one of the merchant&#x27;s allowed recipients" in text
+    assert page.context["share"] is None
+    for each in (text, finance.get("/admin/payments/paymentlink/").content.decode()):
+        assert badge in each
+    assert finance.get(f"/l/{link.code}").status_code == 410
+    allow_recipients(merchant, [("evm", RECIPIENT)], request=None)
+    assert payable in finance.get(change_url(link)).content.decode()
 
 
 def test_requests_of_a_link_are_listed_and_named(finance: Client, usdc: Token, merchant: Merchant) -> None:

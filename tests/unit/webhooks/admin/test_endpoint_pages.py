@@ -12,8 +12,10 @@ from merchants.models import AuditEntry, Merchant
 from merchants.services import issue_key
 from merchants.staff.roles import Role
 from tests.conftest import Api
+from tests.support.portal.payment_rows import asked
 from tests.support.portal.staff import Staff, signed_in
 from tests.support.webhooks.receiver import Receiver, answer
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.endpoints.secrets_at_rest import decrypt
 from webhooks.models import Delivery, Endpoint
 
@@ -28,6 +30,12 @@ def dora(merchant: Merchant) -> Staff:
 
 def form(**different: Any) -> dict[str, Any]:
     return {"url": URL, "is_enabled": "on", "enabled_events": ["payment.succeeded"], **different}
+
+
+def save(client: Client, endpoint: Endpoint, **different: Any) -> Any:
+    """Open the endpoint's form and save it at once with these changes. Return the response."""
+    path = page(endpoint, "configure")
+    return client.post(path, form(**asked(client, path), **different))
 
 
 def page(endpoint: Endpoint, name: str) -> str:
@@ -65,9 +73,7 @@ def test_first_endpoint_is_set_up_and_logged(dora: Staff, merchant: Merchant) ->
 
 def test_changed_settings_are_logged_by_name(dora: Staff, endpoint: Endpoint) -> None:
     before = secret_of(endpoint)
-    response = dora.client.post(
-        page(endpoint, "configure"), form(enabled_events=["payment.expired"], is_enabled="")
-    )
+    response = save(dora.client, endpoint, enabled_events=["payment.expired"], is_enabled="")
     assert response.status_code == 302
     endpoint.refresh_from_db()
     assert (endpoint.url, endpoint.is_enabled, endpoint.enabled_events) == (URL, False, ["payment.expired"])
@@ -75,8 +81,34 @@ def test_changed_settings_are_logged_by_name(dora: Staff, endpoint: Endpoint) ->
     ((what, actor, detail),) = log()
     assert (what, actor) == ("webhook_changed", "dora")
     assert "enabled: no; events: payment.expired" in detail
-    dora.client.post(page(endpoint, "configure"), form(enabled_events=["payment.expired"], is_enabled=""))
+    save(dora.client, endpoint, enabled_events=["payment.expired"], is_enabled="")
     assert len(log()) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Change(url="https://moved.example.com/hook"),
+        Change(url=None),
+        Change(url=URL, is_enabled=False),
+        Change(url=URL, enabled_events=["payment.expired"]),
+    ],
+)
+def test_older_tab_does_not_restore_an_endpoints_settings(
+    dora: Staff, merchant: Merchant, change: Change
+) -> None:
+    endpoint = configure(merchant, Change(url=URL))
+    assert endpoint is not None
+    path = page(endpoint, "configure")
+    older = form(enabled_events=["payment.failed"], **asked(dora.client, path))
+    configure(merchant, change)
+    (stored,) = Endpoint.objects.values()
+    for sent in (older, {**older, "seen": ""}):
+        response = dora.client.post(path, sent)
+        assert response.status_code == 200
+        assert "Nothing was saved, because the endpoint has changed" in response.content.decode()
+        assert list(Endpoint.objects.values()) == [stored]
+    assert log() == []
 
 
 @pytest.mark.parametrize(
@@ -102,7 +134,7 @@ def test_what_the_api_rejects_is_rejected_in_its_field(
 
 def test_empty_url_removes_the_endpoint_and_keeps_the_secret(dora: Staff, endpoint: Endpoint) -> None:
     before = secret_of(endpoint)
-    assert dora.client.post(page(endpoint, "configure"), form(url="")).status_code == 302
+    assert save(dora.client, endpoint, url="").status_code == 302
     endpoint.refresh_from_db()
     assert endpoint.url is None
     assert secret_of(endpoint) == before
