@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from chains.amounts import display_amount
 from config.due_work.queue import Queue
-from merchants.mail.notices import WATCHED, are_wanted, notify
+from merchants.mail.notices import are_wanted, notify
 from merchants.models import Merchant, NoticeKind, NoticeWatch
+from merchants.models.mail import WATCHED
 from payments.attention import LABELS, Matter, open_cases
 from payments.models import Payment
 from payments.models.statistics import DailyVolume
@@ -40,8 +41,9 @@ def _check(watch: NoticeWatch, now: datetime) -> bool:
     own = NoticeWatch.objects.filter(pk=watch.pk, check_at=watch.check_at)
     with transaction.atomic():
         if not are_wanted(merchant, WATCHED):
-            # If members want notices later, the new `NoticeWatch` treats the cases that are open then as known.
-            own.delete()
+            # If members want notices later, the next check treats the cases that are open then as known. The row stays,
+            # because members can want notices again without a new choice: their account can be reactivated.
+            own.update(known=None, check_at=now + EVERY)
             return False
         cases = open_cases(merchant, now)
         first = None if watch.had_payment else _first_day(merchant)

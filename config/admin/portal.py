@@ -5,14 +5,15 @@ The base classes are from the theme django-unfold. For the type checker, they ar
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django import forms
 from django.conf import settings
 from django.contrib.admin.utils import quote
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.contrib.auth.models import User
+from django.core.exceptions import FieldDoesNotExist, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
@@ -23,7 +24,8 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 
 if TYPE_CHECKING:
-    from django.contrib.admin import ModelAdmin, TabularInline
+    from django.contrib.admin import ModelAdmin as _ThemedAdmin
+    from django.contrib.admin import TabularInline
     from django.contrib.admin.options import BaseModelAdmin
     from django.contrib.admin.views.main import ChangeList
     from django.contrib.auth.forms import AdminPasswordChangeForm as PasswordForm
@@ -35,10 +37,10 @@ if TYPE_CHECKING:
     from django.forms import RadioSelect as Radios
 
     _AdminClass = BaseModelAdmin[Any]
-    _PageClass = ModelAdmin[Any]
     _Records = Paginator[Any]
 else:
-    from unfold.admin import ModelAdmin, TabularInline
+    from unfold.admin import ModelAdmin as _ThemedAdmin
+    from unfold.admin import TabularInline
     from unfold.forms import AdminPasswordChangeForm as PasswordForm
     from unfold.forms import UserChangeForm as UserForm
     from unfold.forms import UserCreationForm as NewUserForm
@@ -53,7 +55,6 @@ else:
     from unfold.widgets import UnfoldBooleanWidget as Checkbox
 
     _AdminClass = object
-    _PageClass = object
     _Records = Paginator
 
 __all__ = [
@@ -74,6 +75,56 @@ __all__ = [
 
 COUNTED_AT_MOST = 10_000
 SAME_LABELS = {"id": "ID", "email": "Email"}
+
+_Row = TypeVar("_Row", bound=Model)
+
+
+class ModelAdmin(_ThemedAdmin[_Row]):
+    """The base of all admin pages.
+
+    `linked_by` has the fields by which links of other pages filter the list, although the list has no such filter.
+    """
+
+    linked_by: ClassVar[tuple[str, ...]] = ()
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Allow only fields that have a filter or are in `linked_by`.
+
+        Django allows lookups on every field of the model. So a URL such as `?actor__startswith=a` could read hidden
+        fields character by character.
+        """
+        if not super().lookup_allowed(lookup, value, request):
+            return False
+        try:
+            name = self.model._meta.get_field(lookup.split("__")[0]).name
+        except FieldDoesNotExist:
+            return True  # for example, the parameter of a filter
+        filters = (
+            each[0] if isinstance(each, tuple | list) else each for each in self.get_list_filter(request)
+        )
+        paths = (getattr(each, "parameter_name", each) for each in filters)
+        return name in self.linked_by or name in {str(each).split("__")[0] for each in paths}
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show members of a merchant "the operator" in place of the names of operators and support."""
+        response = super().history_view(request, object_id, extra_context)
+        if _own_merchant(request) is not None and isinstance(response, TemplateResponse):
+            entries = list((response.context_data or {})["action_list"])
+            prefetch_related_objects(entries, "user__membership")
+            for entry in entries:
+                # Former members have no membership. They keep their names.
+                membership = getattr(entry.user, "membership", None)
+                if entry.user.is_superuser or (membership is not None and membership.merchant_id is None):
+                    entry.user = User(username="the operator")
+        return response
+
+
+if TYPE_CHECKING:
+    _PageClass = ModelAdmin[Any]
+else:
+    _PageClass = object
 
 
 class ShowsMore(_PageClass):
@@ -266,7 +317,7 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the menu. A member of a merchant sees that merchant's settings instead of the list of merchants."""
     home = {"title": "Dashboard", "icon": "monitoring", "link": reverse("admin:index")}
     shown: list[dict[str, Any]] = [{"items": [home]}]
-    own = getattr(getattr(request.user, "membership", None), "merchant_id", None)
+    own = _own_merchant(request)
     for title, pages in _SECTIONS.items():
         items = [
             {"title": name, "icon": icon, "link": reverse(f"admin:{model.replace('.', '_')}_changelist")}
@@ -280,6 +331,11 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
         if items:
             shown.append({"title": title, "items": items})
     return shown
+
+
+def _own_merchant(request: HttpRequest) -> Any:
+    """Return the id of the merchant whose member the user is. Return None for operators and support."""
+    return getattr(getattr(request.user, "membership", None), "merchant_id", None)
 
 
 def environment_label(request: HttpRequest) -> list[str] | None:  # noqa: ARG001 - the theme's interface

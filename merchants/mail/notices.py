@@ -17,9 +17,6 @@ from merchants.staff import audit
 
 logger = logging.getLogger(__name__)
 
-WATCHED = (NoticeKind.FIRST_PAYMENT, NoticeKind.ATTENTION)
-"""`payments.notices` checks if these notices are due, while at least one member wants them."""
-
 
 def notify(
     merchant: Merchant, kind: NoticeKind, subject: str, text: str, *, to_merchant: bool = False
@@ -75,11 +72,11 @@ def unsubscribe(member_id: int, kind: NoticeKind, *, request: HttpRequest) -> No
 
 def _store(member: StaffMembership, kinds: set[NoticeKind], *, request: HttpRequest, how: str) -> None:
     before = {NoticeKind(each) for each in member.notices or ()}
+    if member.merchant is not None:
+        NoticeWatch.start(member.merchant, kinds)
     if before == kinds:
         return
     StaffMembership.objects.filter(pk=member.pk).update(notices=sorted(kinds) or None)
-    if member.merchant is not None and kinds & set(WATCHED):
-        NoticeWatch.objects.get_or_create(merchant=member.merchant)
     changes = [f"{kind}: on" for kind in sorted(kinds - before)]
     changes += [f"{kind}: off" for kind in sorted(before - kinds)]
     user: User = member.user

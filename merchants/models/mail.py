@@ -1,9 +1,13 @@
 """E-mails to send, and the kinds of notices."""
 
-from typing import ClassVar
+from collections.abc import Collection
+from typing import TYPE_CHECKING, ClassVar
 
 from django.db import models
 from django.utils import timezone
+
+if TYPE_CHECKING:
+    from merchants.models import Merchant
 
 
 class NoticeKind(models.TextChoices):
@@ -13,6 +17,10 @@ class NoticeKind(models.TextChoices):
     ATTENTION = "attention", "Payments that need attention"
     ENDPOINT = "endpoint", "A failing or disabled webhook endpoint"
     SIGN_IN = "sign_in", "Each sign-in to your account"
+
+
+WATCHED = (NoticeKind.FIRST_PAYMENT, NoticeKind.ATTENTION)
+"""`payments.notices` checks if these notices are due, while at least one member wants them."""
 
 
 class Mail(models.Model):
@@ -48,7 +56,7 @@ class NoticeWatch(models.Model):
     """When to check next if a merchant's members need a notice, and the result of the last check.
 
     `known` lists the payments and other cases that needed attention at the last check. `known` is null before the first
-    check.
+    check, and if no member wanted notices at the last check.
     """
 
     merchant = models.OneToOneField(
@@ -63,3 +71,9 @@ class NoticeWatch(models.Model):
 
     def __str__(self) -> str:
         return str(self.merchant_id)
+
+    @classmethod
+    def start(cls, merchant: "Merchant", kinds: Collection[str]) -> None:
+        """Start to watch the merchant, if a member who wants these kinds of notices needs it."""
+        if {*kinds} & {*WATCHED}:
+            cls.objects.get_or_create(merchant=merchant)

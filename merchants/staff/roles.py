@@ -13,7 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
 
-from merchants.models import Merchant, StaffMembership
+from merchants.models import Merchant, NoticeWatch, StaffMembership
 
 Role = StaffMembership.Role
 
@@ -210,7 +210,12 @@ def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None
         if role == OPERATOR:
             StaffMembership.objects.filter(user=user).delete()
         else:
-            StaffMembership.objects.update_or_create(user=user, defaults={"role": role, "merchant": merchant})
+            member, _ = StaffMembership.objects.update_or_create(
+                user=user, defaults={"role": role, "merchant": merchant}
+            )
+            if merchant is not None:
+                # The member keeps the choice of notices. Another merchant may not be watched yet.
+                NoticeWatch.start(merchant, member.notices or ())
     user.refresh_from_db()
 
 

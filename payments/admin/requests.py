@@ -102,6 +102,7 @@ class PaymentRequestAdmin(CreatesRequests, WithActions, CsvExport, Records):
         ("token", Autocompleted),
         ("created_at", Days),
     )
+    linked_by = ("payment_link",)
     list_select_related = ("merchant", "token", "chain")
     list_class = _RequestList
     ordering = ("-created_at", "-id")

@@ -3,9 +3,11 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 
 from merchants.models import Mail, Merchant, NoticeWatch, StaffMembership
-from merchants.staff.roles import Role
+from merchants.staff.roles import Role, assign_role
+from payments import notices
 from payments.notices import EVERY, PAUSE, check_notices
 from payments.stats.daily import update_statistics
 from tests.support.payments.credits import expire
@@ -67,16 +69,61 @@ def test_many_cases_of_an_hour_are_one_mail(make: Make, owner: Staff, now: Clock
     assert mailed(now, PAUSE) == ["Alice's Bakery: 2 payments need attention"]
 
 
-def test_merchant_without_interested_members_is_checked_no_more(make: Make, owner: Staff, now: Clock) -> None:
+def test_case_while_no_member_wants_notices_is_no_news(make: Make, owner: Staff, now: Clock) -> None:
     mailed(now)
     owner.client.post("/admin/notices/", {"notices": ["sign_in"]})
     overpay(make)
     assert mailed(now) == []
-    assert not NoticeWatch.objects.exists()
+    assert NoticeWatch.objects.get().known is None
     owner.client.post("/admin/notices/", {"notices": ["attention"]})
     assert mailed(now) == []
     overpay(make)
     assert mailed(now) != []
+
+
+def test_reactivated_member_gets_notices_again(make: Make, owner: Staff, now: Clock) -> None:
+    mailed(now)
+    User.objects.update(is_active=False)
+    overpay(make)
+    assert mailed(now) == []
+    User.objects.update(is_active=True)
+    assert mailed(now) == []
+    overpay(make)
+    assert mailed(now) == ["Alice's Bakery: a payment needs attention"]
+
+
+def test_choice_during_a_check_keeps_its_watch(
+    make: Make, owner: Staff, now: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mailed(now)
+    owner.client.post("/admin/notices/", {"notices": []})
+
+    def choose_meanwhile(*_: object) -> bool:
+        owner.client.post("/admin/notices/", {"notices": ["attention"]})
+        return False
+
+    with monkeypatch.context() as patch:
+        patch.setattr(notices, "are_wanted", choose_meanwhile)
+        mailed(now)
+    assert mailed(now) == []
+    overpay(make)
+    assert mailed(now) == ["Alice's Bakery: a payment needs attention"]
+
+
+def test_member_moved_to_another_merchant_gets_its_notices(
+    make: Make, owner: Staff, merchant: Merchant, other_merchant: Merchant, now: Clock
+) -> None:
+    Staff("otto", Role.OWNER, merchant)
+    assign_role(owner.user, Role.OWNER, other_merchant)
+    assert mailed(now) == []
+    pay(make(owner=other_merchant), 12)
+    assert mailed(now) == [f"{other_merchant}: a payment needs attention"]
+
+
+def test_saving_the_same_choice_restarts_a_lost_watch(owner: Staff, merchant: Merchant) -> None:
+    NoticeWatch.objects.all().delete()
+    owner.client.post("/admin/notices/", {"notices": ["first_payment", "attention"]})
+    assert NoticeWatch.objects.get().merchant == merchant
 
 
 def test_other_merchants_cases_are_not_told(
