@@ -50,9 +50,8 @@ class ChoosesMerchant(_Form):
 
 
 class MerchantForm(forms.ModelForm[Merchant]):
-    """Create a merchant, or change its settings. `seen` is a digest of the settings when the page was opened."""
+    """A merchant's settings. `set_merchant` uses this form too."""
 
-    seen = forms.CharField(widget=forms.HiddenInput, required=False)
     embed_origins = LinesField(
         check=parse_origin,
         required=False,
@@ -103,25 +102,11 @@ class MerchantForm(forms.ModelForm[Merchant]):
         # Earlier releases stored any language tag.
         stored = self.initial.get("default_language") or ENGLISH
         self.initial["default_language"] = closest_language(stored) or ENGLISH
-        self.initial["seen"] = self._digest_of(self.instance)
 
     def clean(self) -> dict[str, Any]:
-        """Reject a page that shows old settings. Otherwise it would restore them.
-
-        The lock makes other changes wait until this change is saved.
-        """
         cleaned = super().clean() or {}
         _reject_unsafe(self, cleaned)
-        if not self.instance._state.adding:
-            current = Merchant.objects.select_for_update(no_key=True).get(pk=self.instance.pk)
-            # Compare the instance too: it was read without the lock, and `changed_data` depends on it.
-            if not cleaned.get("seen") == self.initial["seen"] == self._digest_of(current):
-                raise out_of_date("the merchant")
         return cleaned
-
-    def _digest_of(self, merchant: Merchant) -> str:
-        """Return a digest of the settings that this form can change."""
-        return digested(model_to_dict(merchant, fields=list(self.fields)))
 
     def clean_reporting_currency(self) -> str:
         """Return the currency's code, or USD if none is chosen.
@@ -149,6 +134,33 @@ class MerchantForm(forms.ModelForm[Merchant]):
             except ValueError as error:
                 raise forms.ValidationError(str(error)) from error
         return colour
+
+
+class MerchantPageForm(MerchantForm):
+    """Create a merchant, or change its settings. `seen` is a digest of the settings when the page was opened."""
+
+    seen = forms.CharField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["seen"] = self._digest_of(self.instance)
+
+    def clean(self) -> dict[str, Any]:
+        """Reject a page that shows old settings. Otherwise it would restore them.
+
+        The lock makes other changes wait until this change is saved.
+        """
+        cleaned = super().clean()
+        if not self.instance._state.adding:
+            current = Merchant.objects.select_for_update(no_key=True).get(pk=self.instance.pk)
+            # Compare the instance too: it was read without the lock, and `changed_data` depends on it.
+            if not cleaned.get("seen") == self.initial["seen"] == self._digest_of(current):
+                raise out_of_date("the merchant")
+        return cleaned
+
+    def _digest_of(self, merchant: Merchant) -> str:
+        """Return a digest of the settings that this form can change."""
+        return digested(model_to_dict(merchant, fields=list(self.fields)))
 
 
 class OnceForm(forms.Form):

@@ -17,7 +17,7 @@ from config.admin import portal
 from config.admin.cells import in_zone
 from merchants.admin.code_lists import CodeListPages
 from merchants.admin.contract_pages import CONTRACTS, shown_contracts
-from merchants.admin.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
+from merchants.admin.forms import EditKeyForm, MerchantPageForm, NewKeyForm, RotateForm
 from merchants.admin.recipient_pages import RECIPIENTS, shown_recipients
 from merchants.admin.trial_call import trial_call
 from merchants.models import ApiKey, Merchant, Permission
@@ -77,7 +77,7 @@ class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInlin
 class MerchantAdmin(CodeListPages, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]):
     merchant_path = "pk"
     code_lists = (RECIPIENTS, CONTRACTS)
-    form = MerchantForm
+    form = MerchantPageForm
     list_display = ("name", "shown_name", "references", "created_at", "id")
     list_per_page = 50
     search_fields = ("name", "display_name", "id")
