@@ -168,14 +168,15 @@ def test_connection_lost_after_the_commit_promises_nothing(
     raw: Raw, order: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body, key = json.dumps(order()).encode(), {"Idempotency-Key": "order-1001"}
-    commit = connection._commit  # type: ignore[attr-defined]  # Django's stubs lack it
+    own: Any = connection  # Django's stubs lack `_commit`
+    commit = own._commit
 
     def commit_and_lose_the_connection() -> None:
         commit()
         run("SELECT pg_terminate_backend(pg_backend_pid())", [])
 
     with monkeypatch.context() as broken:
-        broken.setattr(connection, "_commit", commit_and_lose_the_connection)
+        broken.setattr(own, "_commit", commit_and_lose_the_connection)
         lost = raw(body, method="POST", path=CREATE, **key)
     error = error_of(lost)
     assert (lost.status_code, error["code"]) == (503, "service_unavailable")
