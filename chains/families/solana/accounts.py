@@ -7,7 +7,8 @@ from typing import Any
 from solders.pubkey import Pubkey
 
 from chains.client import ChainError
-from chains.families.solana.results import base64_data, json_object, key, whole
+from chains.families.solana.results import base64_data, key, whole
+from chains.rpc.json_rpc import json_object
 
 SYSTEM = "11111111111111111111111111111111"
 TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"  # noqa: S105 - a program's address

@@ -24,7 +24,7 @@ from chains.families.solana.accounts import (
 )
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
 from chains.families.solana.references import reference_key
-from chains.families.solana.results import blockhash, json_object, result_of, sequence, value_of, whole
+from chains.families.solana.results import blockhash, result_of, sequence, value_of, whole
 from chains.families.solana.simulation import PAYER_LEFT_TOO_LITTLE, read_simulation
 from chains.families.solana.unsigned_transfers import (
     MAX_SPONSORED_FEE,
@@ -36,7 +36,7 @@ from chains.families.solana.unsigned_transfers import (
     token_transfer,
     unsigned,
 )
-from chains.rpc.json_rpc import Call, JsonRpc, RpcFault
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, json_object
 
 _TRIAL_UNITS = 400_000
 _UNITS_MARGIN_PERCENT = 125

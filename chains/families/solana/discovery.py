@@ -16,8 +16,8 @@ from chains.client import ChainError, Snapshot, TransactionFacts, Watch
 from chains.families.solana.commitments import CONFIRMED
 from chains.families.solana.normalisation import solana_signature
 from chains.families.solana.references import reference_key
-from chains.families.solana.results import json_object, result_of, sequence, value_of, whole
-from chains.rpc.json_rpc import Call, JsonRpc
+from chains.families.solana.results import result_of, sequence, value_of, whole
+from chains.rpc.json_rpc import Call, JsonRpc, json_object
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from chains.client import ChainError
-from chains.rpc.json_rpc import json_object as json_object
+from chains.rpc.json_rpc import json_object
 from chains.rpc.json_rpc import result_of as result_of
 
 _ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"

@@ -6,8 +6,8 @@ from typing import Any
 
 from chains.client import ChainError
 from chains.families.solana.accounts import Account, read_account
-from chains.families.solana.results import json_object, sequence, value_of, whole
-from chains.rpc.json_rpc import RpcFault
+from chains.families.solana.results import sequence, value_of, whole
+from chains.rpc.json_rpc import RpcFault, json_object
 
 PAYER_LEFT_TOO_LITTLE = {"InsufficientFundsForRent": {"account_index": 0}}
 """The payer would keep some lamports, but fewer than the rent-exempt minimum."""

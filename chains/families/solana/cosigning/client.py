@@ -12,10 +12,10 @@ from chains.families.solana import building
 from chains.families.solana.accounts import TOKEN, read_account
 from chains.families.solana.commitments import ACCOUNTS, COMMITMENTS, CONFIRMED, FINALIZED, PROCESSED
 from chains.families.solana.cosigning.signing import blockhash_of
-from chains.families.solana.results import json_object, result_of, sequence, value_of, whole
+from chains.families.solana.results import result_of, sequence, value_of, whole
 from chains.families.solana.simulation import read_simulation
 from chains.rpc import quorum
-from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_temporary
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, is_temporary, json_object
 
 logger = logging.getLogger(__name__)
 

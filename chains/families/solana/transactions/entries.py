@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from chains.client import ChainError
-from chains.families.solana.results import base58_data, json_object, key, listed, sequence, whole, whole_text
+from chains.families.solana.results import base58_data, key, listed, sequence, whole, whole_text
+from chains.rpc.json_rpc import json_object
 
 MAX_TEXT = 5_600
 """The maximum length of an instruction's data in base58: a whole transaction has at most 4,096 bytes (version 1)."""

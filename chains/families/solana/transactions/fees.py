@@ -14,8 +14,8 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.solana.accounts import TOKEN_2022, Account, extension, read_account
 from chains.families.solana.commitments import CONFIRMED
-from chains.families.solana.results import json_object, result_of, sequence, value_of, whole
-from chains.rpc.json_rpc import Call, JsonRpc
+from chains.families.solana.results import result_of, sequence, value_of, whole
+from chains.rpc.json_rpc import Call, JsonRpc, json_object
 
 _ALL = 10_000  # basis points
 _TRANSFER_FEE_CONFIG = 1

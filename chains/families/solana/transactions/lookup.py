@@ -10,12 +10,12 @@ from solana.rpc.commitment import Commitment
 
 from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts
 from chains.families.solana.commitments import COMMITMENTS, CONFIRMED, FINALIZED
-from chains.families.solana.results import blockhash, json_object, result_of, sequence, value_of, whole
+from chains.families.solana.results import blockhash, result_of, sequence, value_of, whole
 from chains.families.solana.transactions import transfers
 from chains.families.solana.transactions.entries import Entry, read_entry
 from chains.families.solana.transactions.fees import EpochSchedule, FeeBook, Fees, MintFee
 from chains.families.solana.transactions.moves import is_crowded
-from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, UnreadReason
+from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, UnreadReason, json_object
 
 logger = logging.getLogger(__name__)
 

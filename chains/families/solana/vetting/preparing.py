@@ -26,7 +26,7 @@ from chains.client import (
 from chains.families.solana.accounts import TOKEN_PROGRAMS, Account, read_account, read_holding
 from chains.families.solana.building import budget_for, unit_price
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
-from chains.families.solana.results import blockhash, json_object, result_of, sequence, value_of, whole
+from chains.families.solana.results import blockhash, result_of, sequence, value_of, whole
 from chains.families.solana.simulation import Simulation, read_simulation
 from chains.families.solana.unsigned_transfers import Budget, unsigned
 from chains.families.solana.vetting.balance_changes import Accounts, excess
@@ -42,7 +42,7 @@ from chains.families.solana.vetting.messages import (
     uses_durable_nonce,
 )
 from chains.families.solana.vetting.tables import Tables, read_table, writable_accounts
-from chains.rpc.json_rpc import Call, JsonRpc
+from chains.rpc.json_rpc import Call, JsonRpc, json_object
 
 MAX_FEE = 10_000_000
 """The maximum network fee of a provider's transaction, in lamports (0.01 SOL)."""
